@@ -122,10 +122,10 @@ func TestWaitLevelsInLine(t *testing.T) {
 		time.Sleep(time.Second)
 		cancel()
 		n.wg.Wait()
-		n.want(t, 0, time.Second, context.Canceled)
+		n.want(t, 0, time.Second+5*ms, context.Canceled) // Two lines give back together.
 		n.want(t, 1, time.Minute, nil)
 		n.want(t, 2, 2*time.Minute, nil)
-		n.want(t, 3, time.Second, context.Canceled)
+		n.want(t, 3, time.Second+5*ms, context.Canceled)
 		nothingLeft(t, narrow)
 	})
 }

@@ -412,3 +412,82 @@ func TestCancelsOfAWindowGiveBackAll(t *testing.T) {
 		})
 	}
 }
+
+// TestCancelUnlikeCosts ends a program whose calls of unlike costs wait. All their units come
+// back.
+func TestCancelUnlikeCosts(t *testing.T) {
+	t.Parallel()
+	window := func(a weir.Algorithm) weir.Limit { return weir.Limit{Rate: 1000, Period: time.Second, Algorithm: a} }
+	for _, tt := range []struct {
+		name   string
+		limit  weir.Limit
+		own    bool    // each call has a context of its own
+		costs  []int64 // nil: any
+		settle bool    // an earlier call costs less, after half of the calls have booked
+	}{
+		{name: "two costs", limit: weir.PerSecond(1000), costs: []int64{100, 700}},
+		{name: "two costs, contexts of their own", limit: weir.PerSecond(1000), own: true, costs: []int64{100, 700}},
+		{name: "any costs", limit: weir.PerSecond(1000)},
+		{name: "any costs, contexts of their own", limit: weir.PerSecond(1000), own: true},
+		{name: "up to the burst", limit: weir.PerSecond(1000), own: true, costs: []int64{100, 500, 1000}},
+		{name: "any costs, and a settled one", limit: weir.PerSecond(1000), own: true, settle: true},
+		{name: "one cost, and a settled one", limit: weir.PerSecond(1000), own: true, costs: []int64{1000}, settle: true},
+		{name: "sliding window", limit: window(weir.SlidingWindow), own: true},
+		{name: "sliding window, and a settled cost", limit: window(weir.SlidingWindow), own: true, settle: true},
+		{name: "sliding counter", limit: window(weir.SlidingCounter), own: true},
+		{name: "fixed window", limit: window(weir.FixedWindow), own: true},
+		{name: "aligned window", limit: window(weir.AlignedWindow), own: true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			for seed := range uint64(5) {
+				synctest.Test(t, func(t *testing.T) {
+					rng := rand.New(rand.NewPCG(seed, 1))
+					s, err := localstore.New(localstore.Config{})
+					if err != nil {
+						t.Fatal(err)
+					}
+					l := newLimiter(t, s, func(c *weir.Config) { c.Limits = []weir.Limit{tt.limit} })
+					first := reserveN(t, l, 1000)
+					peek := func() time.Duration {
+						d, err := l.Peek(t.Context(), "k")
+						if err != nil {
+							t.Fatal(err)
+						}
+						return d.ResetAfter
+					}
+					start, before := time.Now(), peek()
+					all, cancel := context.WithCancel(t.Context())
+					var wg sync.WaitGroup
+					for i := range 60 {
+						cost := 50 + rng.Int64N(850)
+						if tt.costs != nil {
+							cost = tt.costs[rng.IntN(len(tt.costs))]
+						}
+						ctx := all
+						if tt.own {
+							own, stop := context.WithTimeout(all, time.Hour)
+							defer stop()
+							ctx = own
+						}
+						wg.Go(func() {
+							if err := l.WaitN(ctx, "k", cost); err != context.Canceled {
+								t.Errorf("got %v, want canceled", err)
+							}
+						})
+						if time.Sleep(time.Microsecond); tt.settle && i == 30 {
+							if err := first.Settle(t.Context(), 990); err != nil {
+								t.Fatal(err)
+							}
+						}
+					}
+					cancel()
+					wg.Wait()
+					if after, want := peek(), before-time.Since(start); after > want || after < want && !tt.settle {
+						t.Errorf("seed %d: as if never used after %v, want %v", seed, after, want)
+					}
+				})
+			}
+		})
+	}
+}

@@ -3,15 +3,13 @@ package exact
 // maxGrades bounds the levels that a credit tells apart, as in the script.
 const maxGrades = 8
 
-// credit bounds how many units of a bucket's bookings can be given back without admitting
-// too much. Returned units make the bucket full sooner, but not sooner than a later booking
-// found it full. So a booking can give back at most the smallest backlog that any booking
-// of a later slot found.
+// credit bounds the units that a bucket's bookings can give back. Returned units make the bucket
+// full sooner, but not sooner than a later booking found it full. So a booking can give back at
+// most the smallest backlog that any booking of a later slot found.
 //
-// Grades hold these minima in the order of bookings: both slot and slack rise. A booking
-// after all grades can give back its whole cost. Beyond maxGrades the last grade also
-// covers bookings that found up to twice its backlog. Then two neighbours become
-// one, with the smaller slack.
+// Grades hold these minima in the order of bookings: both slot and slack rise. A booking after
+// all grades can give back its whole cost. Beyond maxGrades the last grade also covers bookings
+// that found up to twice its backlog. Then two neighbours become one, with the smaller slack.
 type credit struct{ grades []grade }
 
 // grade is the backlog that the booking Seq found at its slot. It is below 0 if the bucket

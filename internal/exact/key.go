@@ -36,7 +36,7 @@ type Part struct {
 //	First  the first slot that was ahead when Last was not over
 //	Cost   of every booking ahead; 0: they differ, or several limits space them
 //	Tag    tells this state from one after a Reset; 0: nothing can be given back
-//	Seq    the number of changes since Tag was set
+//	Seq    the number of bookings and other changes, but for lower costs, since Tag was set
 type Queue struct{ Last, First, Cost, Tag, Seq int64 }
 
 // is reports whether a part counts by an algorithm.
@@ -179,7 +179,10 @@ type Found struct {
 
 // room makes room for charges. A caller may bring its own, so that nothing is allocated.
 func (f *Found) room(charges int) {
-	f.Parts, f.Each = slices.Grow(f.Parts[:0], charges)[:charges], slices.Grow(f.Each[:0], charges)[:charges]
+	if cap(f.Parts) < charges || cap(f.Each) < charges {
+		f.Parts, f.Each = make([]int, charges), make([]int64, charges)
+	}
+	f.Parts, f.Each = f.Parts[:charges], f.Each[:charges]
 }
 
 // place returns the place of the j-th charge in the request; -1 for none.

@@ -210,8 +210,7 @@ func (k *Key) settleLog(r *Receipt, more, v int64) bool {
 	return live && k.Log.correct(r.Entry, r.Slot, more) != 0
 }
 
-// Settled checks the costs given to store.Settler for a booking of so many charges. It
-// returns the cost of each charge.
+// Settled checks the costs for a booking of so many charges, and returns the cost of each.
 func Settled(charges int, costs []int64) (cost func(charge int) int64, err error) {
 	if len(costs) != 1 && len(costs) != charges {
 		return nil, &store.ConfigError{

@@ -61,11 +61,11 @@ func TestBrake(t *testing.T) {
 		{name: "no brake", gone: at(1, 2, 3)},
 		{name: "by the message", clock: func() store.Clock { return clock(paused, 500*ms) }, gone: at(5.5, 6.5, 7.5)},
 		{name: "by the message, in a window", clock: func() store.Clock { return clock(paused, 500*ms) }, window: true, gone: at(5.5, 6.5, 7.5)},
-		{name: "out of the window", clock: func() store.Clock { return uncounted{clock(paused, 500*ms)} }, again: 3, back: []any{0, 1, 2}},
+		{name: "out of the window", clock: func() store.Clock { return uncounted{clock(paused, 500*ms)} }, again: 3, back: []any{2, 1, 0}},
 		{name: "beyond the bound", clock: func() store.Clock { return clock(paused, 500*ms) }, bound: 6500 * ms, gone: at(5.5, 6.5), again: 1, back: []any{2}},
 		{name: "far beyond the bound", clock: func() store.Clock { return clock(paused, 500*ms) }, bound: 4 * time.Second, again: 3, back: []any{2, 1, 0}},
 		{name: "missed", missed: true, clock: func() store.Clock { return clock(paused, 500*ms) }, gone: at(5.5, 6.5, 7.5), looks: 4},
-		{name: "missed, in a window", missed: true, window: true, clock: func() store.Clock { return clock(paused, 500*ms) }, again: 3, back: []any{0, 1, 2}, looks: 1},
+		{name: "missed, in a window", missed: true, window: true, clock: func() store.Clock { return clock(paused, 500*ms) }, again: 3, back: []any{2, 1, 0}, looks: 1},
 		{name: "missed, beyond the bound", missed: true, clock: func() store.Clock { return clock(paused, 500*ms) }, bound: 6 * time.Second, gone: at(5.5), again: 2, back: []any{2, 1}, looks: 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -133,9 +133,9 @@ func (l *Lines) Surrender(ctx context.Context, id ID, s *Slot) <-chan struct{} {
 	q := shard.line(l, id)
 	w := &waiter{ctx: ctx, arrival: math.MaxUint64, wake: make(chan struct{}, 1)}
 	q.add(w, s)
-	back := q.giveBack(ctx, q.remove(w).Receipt)
+	q.leave(w)
 	q.advance()
-	return back
+	return w.back
 }
 
 // HandBack gives a slot back to the store after its instant, for a call that is not made
@@ -148,7 +148,7 @@ func (l *Lines) HandBack(ctx context.Context, id ID, receipt any) <-chan struct{
 	defer shard.mu.Unlock()
 	q := shard.line(l, id)
 	shard.correct(id.Key, -id.Cost)
-	back := q.giveBack(ctx, receipt)
+	back := q.giveBack(ctx, &Slot{At: time.Now(), Receipt: receipt})
 	q.advance()
 	return back
 }

@@ -26,10 +26,6 @@ type line struct {
 
 	looks look
 	free  time.Time // when the first slot leaves at its key's pace; zero: at its instant
-
-	surplus []surplus       // on its way back to the store
-	giving  bool            // a goroutine gives back
-	back    <-chan struct{} // closed when all of surplus is back
 }
 
 // add puts a waiter and its slot in their places.
@@ -71,6 +67,9 @@ func (q *line) remove(w *waiter) *Slot {
 	return last
 }
 
+// leave takes a waiter out of the line and gives a slot back.
+func (q *line) leave(w *waiter) { w.back = q.giveBack(w.ctx, q.remove(w)) }
+
 // advance admits one waiter for each slot that has come, as the key's pace allows. Then it
 // sets the timer to the next slot, or the look before it. It drops an empty line.
 func (q *line) advance() {
@@ -91,9 +90,9 @@ func (q *line) advance() {
 		w := q.next(q.slots[0].owner)
 		if q.free = q.paced(w.slot, now); !q.free.After(now) {
 			q.admit(w, 0)
-		} else if w.isLateAt(q.free) && !w.isLate(w.slot) {
+		} else if w.isLate(q.free) && !w.isLate(w.slot.At) {
 			w.excess = q.free.Sub(now)
-			q.giveBack(w.ctx, q.remove(w).Receipt)
+			q.leave(w)
 		} else {
 			break
 		}
@@ -138,14 +137,17 @@ func (q *line) admit(w *waiter, i int) {
 func (q *line) end(w *waiter) {
 	q.arrivals.Remove(w.place)
 	w.slot = nil
-	w.signal()
+	select {
+	case w.wake <- struct{}{}: // The waiter finds out why.
+	default:
+	}
 }
 
 // next returns the waiter that leaves in owner's slot: the first arrival, unless owner
 // can't wait for that waiter's slot in exchange.
 func (q *line) next(owner *waiter) *waiter {
 	first := q.arrivals.Front().Value.(*waiter)
-	if first == owner || owner.isLate(first.slot) {
+	if first == owner || owner.isLate(first.slot.At) {
 		return owner
 	}
 	owner.slot, first.slot = first.slot, owner.slot
@@ -185,8 +187,7 @@ func (q *line) fire() (since time.Time) {
 }
 
 // result returns the slot in which a waiter was admitted. A waiter whose context has ended
-// leaves without a slot, unless its slot has come: that is not given back. back is closed
-// when the store has the slots of all waiters that left.
+// leaves without a slot, unless its slot has come. back is closed when its slot is back.
 func (q *line) result(w *waiter) (used *Slot, back <-chan struct{}) {
 	q.shard.mu.Lock()
 	defer q.shard.mu.Unlock()
@@ -198,11 +199,11 @@ func (q *line) result(w *waiter) (used *Slot, back <-chan struct{}) {
 		case q.looks.held && w.slot == q.slots[0] && !q.paced(w.slot, time.Now()).After(time.Now()):
 			q.admit(w, 0)
 		default:
-			q.giveBack(w.ctx, q.remove(w).Receipt)
+			q.leave(w)
 		}
 		q.advance()
 	}
-	return w.used, q.back
+	return w.used, w.back
 }
 
 // move moves all slots by a clock. A waiter books again if its slot is lost, or is now too
@@ -213,7 +214,7 @@ func (q *line) move(c store.Clock, looked time.Time) {
 	for _, s := range q.slots {
 		at := s.At
 		if w := s.owner; !s.move(c, looked) {
-			q.giveBack(w.ctx, s.Receipt)
+			w.back = q.giveBack(w.ctx, s)
 			q.end(w)
 			continue
 		}
@@ -225,8 +226,8 @@ func (q *line) move(c store.Clock, looked time.Time) {
 	slices.SortStableFunc(q.slots, (*Slot).compare)
 	for e := q.arrivals.Front(); e != nil && later; {
 		w := e.Value.(*waiter)
-		if e = e.Next(); w.isLate(w.slot) {
-			q.giveBack(w.ctx, q.remove(w).Receipt)
+		if e = e.Next(); w.isLate(w.slot.At) {
+			q.leave(w)
 		}
 	}
 	q.advance()

@@ -45,8 +45,7 @@ type ID struct {
 	Limits string
 }
 
-// Lines holds the lines of one limiter. A line exists while it has slots or
-// something to give back. Lines are safe for concurrent use.
+// Lines holds the lines of one limiter, which have slots. Lines are safe for concurrent use.
 type Lines struct {
 	cfg     Config
 	watcher watcher
@@ -67,12 +66,16 @@ type shard struct {
 		key   string
 		clock store.Clock
 	}
-	paces map[string]*pace
+	paces   map[string]*pace
+	surplus map[string][]surplus // of keys, in order; a goroutine gives it back
 }
 
 // New returns Lines without calls.
 func New(cfg Config) *Lines {
 	l := &Lines{cfg: cfg}
+	for i := range l.shards {
+		l.shards[i].surplus = make(map[string][]surplus)
+	}
 	if cfg.Watch != nil {
 		l.watcher.subscribe = func() store.Watch { return cfg.Watch(l.braked) }
 	}
@@ -127,10 +130,9 @@ func (s *shard) line(l *Lines, id ID) *line {
 	return q
 }
 
-// drop forgets a line without slots and without calls of the store under way. The shard
-// is locked.
+// drop forgets a line without slots and without a look under way. The shard is locked.
 func (s *shard) drop(q *line) {
-	if len(q.slots) == 0 && !q.giving && !q.looks.underWay && s.lines[q.id] == q {
+	if len(q.slots) == 0 && !q.looks.underWay && s.lines[q.id] == q {
 		delete(s.lines, q.id)
 		q.lines.lines.Add(-1)
 	}

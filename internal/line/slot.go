@@ -34,26 +34,17 @@ type waiter struct {
 	ctx     context.Context
 	arrival uint64
 	since   time.Time
-	bound   time.Time     // takes no slot after this one in exchange; zero: any
-	slot    *Slot         // nil once out of the line
-	used    *Slot         // in which it was admitted
-	excess  time.Duration // by which its slot leaves too late for it; 0: it does not
-	wake    chan struct{} // has one when it is out of the line
-	place   *list.Element // in line.arrivals
+	bound   time.Time       // takes no slot after this one in exchange; zero: any
+	slot    *Slot           // nil once out of the line
+	used    *Slot           // in which it was admitted
+	excess  time.Duration   // by which its slot leaves too late for it; 0: it does not
+	back    <-chan struct{} // closed when the slot that it gave up is back; nil: none
+	wake    chan struct{}   // has one when it is out of the line
+	place   *list.Element   // in line.arrivals
 }
 
-// signal wakes the waiter, which then finds out why.
-func (w *waiter) signal() {
-	select {
-	case w.wake <- struct{}{}:
-	default:
-	}
-}
-
-// isLate reports whether a slot comes too late for the waiter.
-func (w *waiter) isLate(s *Slot) bool { return w.isLateAt(s.At) }
-
-func (w *waiter) isLateAt(at time.Time) bool { return !w.bound.IsZero() && w.bound.Before(at) }
+// isLate reports whether an instant is too late for the waiter.
+func (w *waiter) isLate(at time.Time) bool { return !w.bound.IsZero() && w.bound.Before(at) }
 
 // Granted returns the slot of a decision under limits. The question left at asked, and the
 // answer came at now.

@@ -3,6 +3,7 @@ package line
 import (
 	"context"
 	"slices"
+	"sort"
 	"time"
 )
 
@@ -97,47 +98,59 @@ func (q *line) ask(ctx context.Context, asked time.Time) {
 	q.advance()
 }
 
-// giveBack gives a slot back in the background. The channel is closed afterwards;
-// nil: there is nothing to do. The shard is locked.
-//
-// A line has one goroutine for this. So a thousand cancelled calls start one goroutine,
-// and their give-backs do not overtake each other: each stays exact.
-func (q *line) giveBack(ctx context.Context, receipt any) <-chan struct{} {
-	if q.lines.cfg.Cancel == nil || receipt == nil {
+// gather is how long the first slot of a key waits for others if calls of several lines wait.
+const gather = 5 * time.Millisecond
+
+// surplus is a slot on its way back to the store.
+type surplus struct {
+	ctx  context.Context // the leaver's, for its values
+	id   ID
+	slot *Slot
+	done chan struct{}
+}
+
+// giveBack gives a slot back in the background. The channel is closed afterwards; nil: there is
+// nothing to do. A key has one goroutine for this, which takes the latest slot first. So each
+// give-back of cancelled calls is exact: no later booking is left. The shard is locked.
+func (q *line) giveBack(ctx context.Context, slot *Slot) <-chan struct{} {
+	if q.lines.cfg.Cancel == nil || slot.Receipt == nil {
 		return nil
 	}
-	done := make(chan struct{})
-	q.back = done
-	q.surplus = append(q.surplus, surplus{ctx, receipt, done})
-	if !q.giving {
-		q.giving = true
-		go q.giveAllBack()
-	}
-	return done
-}
-
-// giveAllBack gives slots back until none waits for that.
-func (q *line) giveAllBack() {
-	var failed time.Duration
-	for batch := q.takeSurplus(); len(batch) > 0; batch = q.takeSurplus() {
-		for _, s := range batch {
-			start := time.Now()
-			if failed < GiveBackTimeout && q.lines.cfg.Cancel(s.ctx, q.id, s.receipt) != nil {
-				failed += time.Since(start)
+	s, key, b := q.shard, q.id.Key, surplus{ctx, q.id, slot, make(chan struct{})}
+	list, underWay := s.surplus[key]
+	if !underWay {
+		pause := time.Duration(0)
+		for id := range s.lines {
+			if id.Key == key && id != q.id { // The end of a program cancels calls of all lines.
+				pause = gather
 			}
-			close(s.done)
 		}
+		go q.lines.giveAllBack(s, key, pause)
 	}
+	i := sort.Search(len(list), func(i int) bool { return slot.compare(list[i].slot) < 0 })
+	s.surplus[key] = slices.Insert(list, i, b)
+	return b.done
 }
 
-// takeSurplus takes the slots that wait to be given back.
-func (q *line) takeSurplus() []surplus {
-	q.shard.mu.Lock()
-	defer q.shard.mu.Unlock()
-	batch := q.surplus
-	if q.surplus = nil; len(batch) == 0 {
-		q.giving = false
-		q.advance()
+// giveAllBack gives slots of a key back until none is left.
+func (l *Lines) giveAllBack(s *shard, key string, pause time.Duration) {
+	var failed time.Duration
+	for time.Sleep(pause); ; {
+		s.mu.Lock()
+		list := s.surplus[key]
+		last := len(list) - 1
+		if last < 0 {
+			delete(s.surplus, key)
+			s.mu.Unlock()
+			return
+		}
+		b := list[last]
+		s.surplus[key] = list[:last]
+		s.mu.Unlock()
+		start := time.Now()
+		if failed < GiveBackTimeout && l.cfg.Cancel(b.ctx, b.id, b.slot.Receipt) != nil {
+			failed += time.Since(start)
+		}
+		close(b.done)
 	}
-	return batch
 }
