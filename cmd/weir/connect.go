@@ -3,10 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"time"
@@ -148,8 +146,13 @@ func (c *connection) completeKey(cmd *cobra.Command, args []string, start string
 	return found, cobra.ShellCompDirectiveNoFileComp
 }
 
-func printJSON(out io.Writer, v any) error {
-	e := json.NewEncoder(out)
-	e.SetEscapeHTML(false)
-	return e.Encode(v)
+// print writes v as JSON with --json, and else text.
+func (c *connection) print(cmd *cobra.Command, v any, text func(p *page)) error {
+	if c.json {
+		return printJSON(cmd.OutOrStdout(), v)
+	}
+	var p page
+	text(&p)
+	_, err := cmd.OutOrStdout().Write(p.Bytes())
+	return err
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"text/tabwriter"
 
@@ -16,9 +15,9 @@ import (
 // narrow is the width below which a table leaves out columns, so that keys are seen.
 const narrow = 60
 
-// writeTable writes a line for each key, cut off at a width; 0: no cut. All texts are
-// printable ASCII.
-func writeTable(out io.Writer, keys []inspect.Key, width int) error {
+// table adds a line for each key, cut off at a width; 0: no cut. All texts are printable
+// ASCII.
+func (p *page) table(keys []inspect.Key, width int) {
 	var b bytes.Buffer
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	row := func(used, units, limit, waiting, next, note, key string) {
@@ -47,11 +46,8 @@ func writeTable(out io.Writer, keys []inspect.Key, width int) error {
 		if width > 0 && len(line) > width {
 			line = line[:width-1] + ">"
 		}
-		if err := writeLine(out, "%s", line); err != nil {
-			return err
-		}
+		p.line("%s", line)
 	}
-	return nil
 }
 
 // rate is a limit without its algorithm, as 25/5s.

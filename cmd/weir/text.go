@@ -1,11 +1,21 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 	"unicode"
 )
+
+// page is output for persons. One write prints all.
+type page struct{ bytes.Buffer }
+
+// line adds a line, harmless for a terminal.
+func (p *page) line(format string, args ...any) {
+	fmt.Fprintln(p, printable(fmt.Sprintf(format, args...)))
+}
 
 // printable makes a line harmless for a terminal. Texts of a server and of a log may hold
 // control characters, which move the cursor or worse, and marks that turn text around.
@@ -18,10 +28,17 @@ func printable(line string) string {
 	}, line)
 }
 
-// writeLine writes one line.
-func writeLine(out io.Writer, format string, args ...any) error {
-	_, err := fmt.Fprintln(out, printable(fmt.Sprintf(format, args...)))
-	return err
+func printJSON(out io.Writer, v any) error {
+	e := json.NewEncoder(out)
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprint(n, " ", noun, "s")
 }
 
 // completion returns a key as a completion of a text, or false if it is none. A shell
