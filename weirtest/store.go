@@ -31,22 +31,10 @@ type Store struct {
 	mu       sync.Mutex
 	script   []Step
 	always   Step
-	failing  map[method]error
+	failing  map[*int]error // by the count of the method
 	counts   StoreCounts
 	requests []store.Request
 }
-
-// method is an optional method of a store that can fail on command.
-type method int
-
-const (
-	cancel method = iota
-	settle
-	reset
-	brake
-	release
-	renew
-)
 
 // StoreCounts are the calls of a Store since it was made or cleared, whatever
 // their outcome.
