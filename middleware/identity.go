@@ -1,13 +1,31 @@
 package middleware
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"net/http"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/answer"
 )
+
+// NoKey decides about a request without a usable key. The zero value refuses it
+// with the status that [Config].OnNoKey names. Key goes before Pass, and Pass
+// before Status.
+type NoKey struct {
+	// Key counts the request under this key, which all such requests share: one
+	// client can use it up for all. Choose a key that no identity of yours can be.
+	Key string
+	// Pass lets the request pass without any limit. Every client can send such
+	// requests, so that something else must limit them.
+	Pass bool
+	// Status refuses the request with this status, of 400 to 599, without a
+	// Retry-After. Another one is a mistake and answered with 500.
+	Status int
+}
 
 // The refusals of requests without a usable key.
 var (
@@ -69,4 +87,47 @@ func (cfg *Config) keyOf(w http.ResponseWriter, r *http.Request, seen *identitie
 		return "", cfg.fail(w, r, &broken, invalid("OnNoKey", "a status of 400 to 599", strconv.Itoa(status)))
 	}
 	return "", cfg.challenge(w, r, &p)
+}
+
+// ErrNeverIdentified goes to Config.OnError, once, when none of the first 100
+// requests of a middleware had an identity. No limit of a user holds then. Probably
+// the middleware is mounted before the authentication (see Order in the package's
+// documentation), or the key function reads another place than the authentication
+// writes (see weirgin.Key and weirecho.Key).
+var ErrNeverIdentified = errors.New("middleware: none of the first " + strconv.Itoa(firstRequests) +
+	" requests had an identity: the authentication runs behind the limiter, or hands it on elsewhere than" +
+	" in the request's context (mount the limiter after the authentication, and see weirgin.Key and weirecho.Key)")
+
+// firstRequests without an identity are enough: a server without users yet sees
+// fewer, or is worth a look.
+const firstRequests = 100
+
+// identities counts the requests without an identity, until one has an identity.
+type identities struct{ none atomic.Int64 }
+
+func (i *identities) found() {
+	if i.none.Load() < firstRequests {
+		i.none.Store(firstRequests)
+	}
+}
+
+// missed notes a request without an identity, and reports whether it is the one to
+// warn at.
+func (i *identities) missed() bool {
+	return i.none.Load() < firstRequests && i.none.Add(1) == firstRequests
+}
+
+// maxKey bounds the keys that are counted as they stand, in bytes. Stores keep
+// keys, and clients may choose them.
+const maxKey = 1024
+
+// bounded returns the key itself, or for a key over maxKey its start and its hash.
+// Both are a byte longer than maxKey, so no client can send them as a key of its own.
+func bounded(key string) string {
+	if len(key) <= maxKey {
+		return key
+	}
+	sum := sha256.Sum256([]byte(key))
+	text := base64.RawURLEncoding.EncodeToString(sum[:])
+	return key[:maxKey+1-len(text)] + text
 }
