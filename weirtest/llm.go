@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/deadline"
 )
 
 // LLMConfig configures [NewLLM]. The zero value admits everything.
@@ -112,7 +113,7 @@ func (c *LLMConfig) answer(w http.ResponseWriter, r *http.Request) {
 
 // wait waits before a part of an answer.
 func (c *LLMConfig) wait(r *http.Request) {
-	if !sleep(r.Context(), c.Pace) {
+	if deadline.Sleep(r.Context(), c.Pace) != nil {
 		panic(http.ErrAbortHandler) // the client has gone
 	}
 }
