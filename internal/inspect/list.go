@@ -3,6 +3,7 @@ package inspect
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -149,4 +150,46 @@ func (i *Inspector) scan(ctx context.Context, n node, q *Query, each func(names 
 // escapePattern makes a text stand for itself in MATCH.
 func escapePattern(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `^`, `\^`).Replace(text)
+}
+
+// Order says which keys come first.
+type Order string
+
+// The orders. Keys that are alike stand in the order of their names.
+const (
+	ByName Order = "name"
+	// ByUse has the largest used share of a limit first.
+	ByUse Order = "use"
+	// ByRefusal has the keys first that refuse calls for the longest time from now on. The
+	// state counts no past refusals, as refusals change nothing.
+	ByRefusal Order = "refusal"
+	// ByQueue has the keys with the latest slot booked ahead first.
+	ByQueue Order = "queue"
+)
+
+// Orders are all orders.
+var Orders = []Order{ByName, ByUse, ByRefusal, ByQueue}
+
+var orders = map[Order]func(a, b *Key) int{
+	ByName:    func(a, b *Key) int { return 0 },
+	ByUse:     func(a, b *Key) int { return cmp.Compare(b.share(), a.share()) },
+	ByRefusal: func(a, b *Key) int { return cmp.Compare(b.Next.RetryAfter, a.Next.RetryAfter) },
+	ByQueue:   func(a, b *Key) int { return cmp.Compare(b.Ahead.Last, a.Ahead.Last) },
+}
+
+// Sort sorts keys. An unknown order is an error.
+func Sort(keys []Key, by Order) error {
+	compare := orders[by]
+	if compare == nil {
+		return fmt.Errorf("order %q: want one of %v", by, Orders)
+	}
+	slices.SortFunc(keys, func(a, b Key) int { return cmp.Or(compare(&a, &b), cmp.Compare(a.Stored, b.Stored)) })
+	return nil
+}
+
+func (k *Key) share() float64 {
+	if l := k.Busiest(); l != nil {
+		return l.Share()
+	}
+	return 0
 }
