@@ -84,7 +84,4 @@ func (c *changeRequest) pause() time.Duration {
 	return time.Duration(c.Seconds * float64(time.Second)).Truncate(time.Microsecond)
 }
 
-// savedName is the name of a saved page.
-func savedName() string { return "weir-" + time.Now().UTC().Format("20060102-150405") + ".html" }
-
 var errNoKey = errors.New("the page knows no such key any more")

@@ -56,13 +56,3 @@ func (c *Config) check() error {
 	}
 	return nil
 }
-
-func (c Config) withDefaults() Config {
-	if c.Interval == 0 {
-		c.Interval = defaultInterval
-	}
-	if c.MaxKeys == 0 {
-		c.MaxKeys = defaultMaxKeys
-	}
-	return c
-}

@@ -1,12 +1,15 @@
 package dashboard
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"path"
+	"slices"
 	"strings"
+	"time"
 )
 
 // Dashboard is the page: an http.Handler. Its Observe is the weir.Hook for the events of
@@ -30,7 +33,7 @@ func New(cfg Config) (*Dashboard, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	cfg = cfg.withDefaults()
+	cfg.Interval, cfg.MaxKeys = cmp.Or(cfg.Interval, defaultInterval), cmp.Or(cfg.MaxKeys, defaultMaxKeys)
 	d := &Dashboard{cfg: cfg, names: namer{plain: cfg.ShowKeys}, name: processName(), origin: http.NewCrossOriginProtection()}
 	d.hook.names = d.names
 	if cfg.Client != nil {
@@ -112,16 +115,14 @@ func (d *Dashboard) once(w http.ResponseWriter, r *http.Request, page bool) {
 	}
 	document := assemble()
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Disposition", `attachment; filename="`+savedName()+`"`)
+	w.Header().Set("Content-Disposition", `attachment; filename="weir-`+time.Now().UTC().Format("20060102-150405")+`.html"`)
 	_, _ = w.Write(document.with(data))
 }
 
 // allow reports whether a request has one of the methods, or answers it.
 func allow(w http.ResponseWriter, r *http.Request, methods ...string) bool {
-	for _, m := range methods {
-		if r.Method == m {
-			return true
-		}
+	if slices.Contains(methods, r.Method) {
+		return true
 	}
 	w.Header().Set("Allow", strings.Join(methods, ", "))
 	http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
