@@ -3,13 +3,14 @@ package llm
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
+	"sync"
 )
 
 // maxBody is the maximum number of bytes of a request's body that are read. A longer
@@ -142,33 +143,32 @@ func count(n *float64) (int64, bool) {
 	return int64(*n), true
 }
 
-// modelOfURL returns the model that a path names:
-//
-//	/v1beta/models/gemini-2.5-pro:generateContent      Gemini, Vertex AI
-//	/model/anthropic.claude-3-haiku/converse           Bedrock
-//	/openai/deployments/my-gpt/chat/completions        Azure
-func modelOfURL(u *url.URL) string {
-	if u == nil {
-		return ""
-	}
-	segments := strings.Split(strings.Trim(u.EscapedPath(), "/"), "/")
-	for i := 0; i+1 < len(segments); i++ {
-		name, err := url.PathUnescape(segments[i+1])
-		if err != nil {
-			continue
-		}
-		model, _, acts := strings.Cut(name, ":")
-		switch {
-		case segments[i] == "models" && acts:
-			return model
-		case segments[i] == "model" || segments[i] == "deployments":
-			return name
-		}
-	}
-	return ""
+// heldBody is a body whose beginning was read. Close acts once.
+type heldBody struct {
+	io.Reader
+	close func() error
 }
 
-// embeds reports whether a path has "embeddings", "embedContent" or the like.
-func embeds(u *url.URL) bool {
-	return u != nil && (strings.HasSuffix(u.Path, "/embeddings") || strings.Contains(u.Path, "mbedContent"))
+func (b heldBody) Close() error { return b.close() }
+
+// hold reads the beginning of a body that can be read only once, as the AWS SDK sends
+// it. It returns that, and a copy of the request that sends all of the body. The copy's
+// body closes the request's, also after an error.
+func hold(req *http.Request) (*http.Request, []byte, error) {
+	held, closeBody := *req, sync.OnceValue(req.Body.Close)
+	held.Body = heldBody{req.Body, closeBody}
+	stop := context.AfterFunc(req.Context(), func() { _ = closeBody() }) // A reader may block.
+	defer stop()
+	begin, err := io.ReadAll(io.LimitReader(req.Body, maxBody))
+	if ended := req.Context().Err(); ended != nil {
+		err = ended
+	}
+	if err != nil {
+		return &held, nil, fmt.Errorf("llm: the request's body: %w", err)
+	}
+	held.Body = heldBody{io.MultiReader(bytes.NewReader(begin), req.Body), closeBody}
+	if len(begin) < maxBody {
+		held.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(begin)), nil }
+	}
+	return &held, begin, nil
 }
