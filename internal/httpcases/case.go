@@ -1,12 +1,14 @@
 package httpcases
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -152,4 +154,31 @@ func named(t testing.TB, store weir.Store, name string, limits ...weir.Limit) *w
 		t.Fatal(err)
 	}
 	return l
+}
+
+// tally counts statuses.
+type tally struct {
+	mu sync.Mutex
+	n  map[int]int
+}
+
+func (t *tally) add(status int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.n == nil {
+		t.n = map[int]int{}
+	}
+	t.n[status]++
+}
+
+func (t *tally) of(status int) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.n[status]
+}
+
+func (t *tally) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return fmt.Sprint(t.n)
 }
