@@ -83,35 +83,24 @@ const startMicros int64 = 946684800_000_000
 // time. GCRA may be off by two microseconds of rounding. The start of a fixed window depends
 // on later settling, so only the last instant is checked.
 func room(l store.Limit, acts []act) bool {
-	last, p := acts[len(acts)-1], l.Period.Microseconds()
-	units := func(from, to int64) (n int64) {
-		for _, a := range acts {
-			if a.at >= from && a.at < to {
-				n += a.cost
-			}
-		}
-		return n
-	}
-	window := last.at - last.at%p
+	last := acts[len(acts)-1]
 	switch l.Algorithm {
 	case store.GCRA:
-		tats := arrivals(l, acts)
-		full := new(big.Rat).Sub(tats[len(acts)], duration(l, l.Max()))
+		full := new(big.Rat).Sub(arrivals(l, acts)[len(acts)], duration(l, l.Max()))
 		return full.Cmp(new(big.Rat).SetInt64(last.at+2)) <= 0
-	case store.SlidingWindow:
-		return units(last.at-p+1, last.at+1) <= l.Rate
-	case store.AlignedWindow:
-		return units(window, window+p) <= l.Rate
-	case store.SlidingCounter:
-		weighed := new(big.Int).Mul(big.NewInt(units(window-p, window)), big.NewInt(window+p-last.at))
-		whole := new(big.Int).Mul(big.NewInt(l.Rate-units(window, window+p)), big.NewInt(p))
-		return weighed.Cmp(whole) <= 0
+	case store.FixedWindow:
+		// A window in debt holds more than the rate before the last act.
+		units := int64(0)
+		for _, a := range acts {
+			if a.at == last.at {
+				units += a.cost
+			}
+		}
+		return units <= l.Rate
 	}
-	// A window in debt holds more than the rate before the last act.
-	return last.cost <= l.Rate && units(last.at, last.at+1) <= l.Rate
+	return usage(l, acts, last.at) <= l.Rate
 }
 
-// duration returns the time of n units.
 func duration(l store.Limit, n int64) *big.Rat {
 	return new(big.Rat).Mul(big.NewRat(l.Period.Microseconds(), l.Rate), new(big.Rat).SetInt64(n))
 }
