@@ -17,7 +17,6 @@ const (
 	maxPause  = 24 * time.Hour
 )
 
-// changeRequest is the body of a change.
 type changeRequest struct {
 	Action  string  `json:"action"` // pause, resume or reset
 	ID      string  `json:"id"`     // of a row

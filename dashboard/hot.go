@@ -7,7 +7,6 @@ import (
 	"time"
 )
 
-// fullKey is a key with its limiter.
 type fullKey struct{ limiter, key string }
 
 const (
@@ -93,7 +92,6 @@ func (h *hot) halve(now time.Time) {
 	}
 }
 
-// copy returns the counts.
 func (h *hot) copy(now time.Time) map[fullKey]hotCount {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -54,7 +54,6 @@ func (n *notes) newest() []logRow {
 	return rows
 }
 
-// maxReasons bounds the remembered reasons.
 const maxReasons = 1000
 
 // reasons remembers why this process slowed a key down. It is safe for concurrent use.

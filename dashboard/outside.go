@@ -74,7 +74,6 @@ func (r *upstreamRow) share() float64 {
 	return float64(*r.Remaining) / float64(*r.Limit)
 }
 
-// maxFallbacks bounds the fallbacks of a process.
 const maxFallbacks = 32
 
 // fallbacks are the last states of fallbacks. It is safe for concurrent use.

@@ -170,7 +170,6 @@ func (r *reader) run(ctx context.Context, done chan struct{}) {
 	}
 }
 
-// ping measures a round trip.
 func (r *reader) ping(ctx context.Context) (time.Duration, error) {
 	began := time.Now()
 	err := r.client.Ping(ctx).Err()

@@ -8,7 +8,6 @@ import (
 	"github.com/goweir/weir/internal/inspect"
 )
 
-// maxRows bounds the rows of each table.
 const maxRows = 50
 
 // frame makes the frame of a moment, without its points.

@@ -21,7 +21,6 @@ type waits struct {
 	count int
 }
 
-// waitOf is the waits of one key.
 type waitOf struct {
 	calls  int
 	oldest time.Time
@@ -61,7 +60,6 @@ func (w *waits) end(k fullKey, began time.Time) {
 	w.keys[k] = slices.Delete(list, i, i+1)
 }
 
-// copy returns the waits by key.
 func (w *waits) copy() map[fullKey]waitOf {
 	w.mu.Lock()
 	defer w.mu.Unlock()

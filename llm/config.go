@@ -67,7 +67,6 @@ type Config struct {
 	Upstream *upstream.Reader
 }
 
-// defaultOutput is the default of Config.Output.
 const defaultOutput = 1024
 
 func wrong(field, want, got string) error {

@@ -110,7 +110,6 @@ func gunzip(body []byte) []byte {
 	return plain
 }
 
-// readBody returns the beginning of the body.
 func readBody(req *http.Request) ([]byte, error) {
 	if req.Body == nil || req.Body == http.NoBody {
 		return nil, nil

@@ -58,7 +58,6 @@ func (s HeaderStyle) String() string {
 	return headerStyleNames[s]
 }
 
-// headers sets the rate headers of responses.
 type headers struct {
 	style    HeaderStyle
 	expose   bool

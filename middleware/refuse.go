@@ -79,7 +79,6 @@ func (cfg *Config) isOwn(d *weir.Decision) bool {
 	return len(cfg.Levels) == 0 || d.Scope == cfg.Limiter.Name()
 }
 
-// tellWriter gives a LimitedWriter the decision.
 func tellWriter(w http.ResponseWriter, d *answer.Decision) {
 	to, ok := w.(LimitedWriter)
 	if !ok {

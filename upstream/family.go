@@ -119,7 +119,6 @@ func (f *family) has(budget string) bool {
 	return slices.ContainsFunc(f.groups, func(g *group) bool { return g.name == budget })
 }
 
-// group returns the group of a budget.
 func (f *family) group(budget string) *group {
 	i := slices.IndexFunc(f.groups, func(g *group) bool { return g.name == budget })
 	if i < 0 {

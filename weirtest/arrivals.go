@@ -134,7 +134,6 @@ func (c Counts) Refused() int64 {
 // Arrived returns the number of counted requests.
 func (c Counts) Arrived() int64 { return c.Admitted + c.Refused() }
 
-// note counts one arrival.
 func (c *Counts) note(r Refusal) {
 	switch r {
 	case ByLimit:

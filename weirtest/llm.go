@@ -82,7 +82,6 @@ func (c *LLMConfig) used(p prompt) (in, out int64) {
 	return c.Used(p.body, p.in, p.out)
 }
 
-// answer answers an admitted request.
 func (c *LLMConfig) answer(w http.ResponseWriter, r *http.Request) {
 	p := readPrompt(r)
 	in, out := c.used(p)

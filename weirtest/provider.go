@@ -31,7 +31,6 @@ type Provider struct {
 	arrivals ring
 }
 
-// account is the state of one key.
 type account struct {
 	meters   []meter // one for each limit
 	inFlight int

@@ -18,7 +18,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// bench has the command's flags.
 type bench struct {
 	connection
 	callers  int
@@ -107,7 +106,6 @@ func (b *bench) run(cmd *cobra.Command, s *session) error {
 	return b.print(cmd, measurementsJSON(all), func(p *page) { p.measurements(all) })
 }
 
-// measureAll makes the measurements.
 func (b *bench) measureAll(cmd *cobra.Command, s *session, l *weir.Limiter, key func(i int) string) (all []measurement, err error) {
 	decide := func(ctx context.Context, i int) error {
 		d, err := l.Allow(ctx, key(i))

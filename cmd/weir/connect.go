@@ -30,7 +30,6 @@ func (c *connection) flags(cmd *cobra.Command) {
 	f.BoolVar(&c.json, "json", false, "print JSON")
 }
 
-// session is an open connection.
 type session struct {
 	*redisstore.Store
 	*inspect.Inspector
@@ -99,7 +98,6 @@ func (s *session) target(text string) (t target, err error) {
 	return t, nil
 }
 
-// find reads the state of a KEY.
 func (s *session) find(ctx context.Context, text string) (inspect.Key, error) {
 	t, err := s.target(text)
 	if err != nil {

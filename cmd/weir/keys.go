@@ -49,7 +49,6 @@ func (l *listing) flags(cmd *cobra.Command, sort inspect.Order, first int) {
 	})
 }
 
-// check reports a wrong flag.
 func (l *listing) check() error {
 	wrong := func(flag string, got any, want string) error {
 		return &exit{exitUsage, errFlag(flag, fmt.Sprint(got), want)}
@@ -104,7 +103,6 @@ func newKeys() *cobra.Command {
 	return c
 }
 
-// list prints the keys once.
 func (l *listing) list(cmd *cobra.Command, s *session) error {
 	found, missing := l.read(cmd, s)
 	if len(found.Keys) == 0 && missing != nil {

@@ -70,7 +70,6 @@ func timelines(reports []simulate.Report) []simulate.Timeline {
 	return all
 }
 
-// bar returns the parts of a bar.
 func (p *picture) bar(b simulate.Bin) (ok, refused int64) {
 	if p.provider {
 		return b.Served, b.Rejected
@@ -135,7 +134,6 @@ func (p *picture) strip(top float64, r *simulate.Report, t *simulate.Timeline) {
 	}
 }
 
-// axis draws the time.
 func (p *picture) axis(y float64) {
 	for _, v := range p.x.Ticks() {
 		x := svgLeft + p.x.At(v)

@@ -105,7 +105,6 @@ func (l *listing) watch(cmd *cobra.Command, s *session, interval time.Duration) 
 	}
 }
 
-// once reads and prints once.
 func (l *listing) once(cmd *cobra.Command, s *session) error {
 	found, missing := l.read(cmd, s)
 	if len(found.Keys) == 0 && missing != nil {

@@ -36,7 +36,6 @@ type step struct {
 	want    answer
 }
 
-// build returns the case's Config.
 func (c testCase) build(t *testing.T, open func(testing.TB) weir.Store) middleware.Config {
 	var store weir.Store
 	if c.store != nil {
@@ -156,7 +155,6 @@ func named(t testing.TB, store weir.Store, name string, limits ...weir.Limit) *w
 	return l
 }
 
-// tally counts statuses.
 type tally struct {
 	mu sync.Mutex
 	n  map[int]int

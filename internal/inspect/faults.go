@@ -83,7 +83,6 @@ func (e *examples) of(one, more string) string {
 	return text
 }
 
-// faults are the faults of one server.
 type faults struct {
 	server                             string
 	lasting, foreign, versions, behind examples
@@ -140,7 +139,6 @@ func (i *Inspector) lasting(ctx context.Context, n node, names []rediskey.Name, 
 	return err
 }
 
-// look finds faults of a state.
 func (f *faults) look(k *Key) {
 	switch {
 	case errors.Is(k.Err, redisstore.ErrVersion):

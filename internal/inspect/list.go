@@ -69,7 +69,6 @@ func (i *Inspector) List(ctx context.Context, q Query) (Listing, error) {
 	return l, failed
 }
 
-// listNode adds the keys of one server.
 func (i *Inspector) listNode(ctx context.Context, n node, q *Query, l *Listing) error {
 	seen := map[string]bool{}
 	cut, err := i.scan(ctx, n, q, func(names []rediskey.Name) (more bool, err error) {

@@ -89,7 +89,6 @@ type Bin struct {
 
 const maxBins = 2048
 
-// at returns the bin of an instant.
 func (t *Timeline) at(instant int64) *Bin {
 	i := (instant - t.Start) / t.Step.Microseconds()
 	for i >= maxBins {

@@ -24,7 +24,6 @@ type run struct {
 	verdict  exact.Verdict
 }
 
-// caller is a key in use.
 type caller struct {
 	key    exact.Key
 	recent recent
@@ -48,7 +47,6 @@ func newRun(cfg *Config, c *Candidate) *run {
 	return r
 }
 
-// arrive decides one call.
 func (r *run) arrive(a Arrival) error {
 	if r.timeline.Start == 0 {
 		r.timeline.Start = a.At
@@ -117,7 +115,6 @@ func (r *run) drop(now int64) {
 	r.room = max(2*len(r.callers), 1024)
 }
 
-// report ends the run.
 func (r *run) report() Report {
 	if r.provider != nil {
 		r.provider.receive(math.MaxInt64, &r.timeline)

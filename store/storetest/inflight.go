@@ -249,7 +249,6 @@ func inFlightChanges(r *run) {
 	}
 }
 
-// inFlightModel compares random leases with a model.
 func inFlightModel(r *run) {
 	h := r.store.(store.Holder)
 	rng := rand.New(rand.NewPCG(9, 10))

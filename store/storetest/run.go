@@ -11,7 +11,6 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// run is one case on one store.
 type run struct {
 	*testing.T
 	store store.Store
@@ -110,7 +109,6 @@ func (r *run) cancel(slots ...store.Decision) {
 	}
 }
 
-// settle corrects a booking.
 func (r *run) settle(d store.Decision, costs ...int64) {
 	r.Helper()
 	r.done("Settle", d, r.store.(store.Settler).Settle(context.Background(), d.Receipt, costs...))

@@ -29,7 +29,6 @@ type waiters struct {
 	from   store.Instant // for the log
 }
 
-// call is a booked call.
 type call struct {
 	n            int
 	cost         int64
@@ -80,7 +79,6 @@ func (q *waiters) fail(format string, args ...any) {
 	q.run.Fatalf("%s: %s\n%s", q.key, fmt.Sprintf(format, args...), strings.Join(q.told, "\n"))
 }
 
-// ahead returns the waiting calls.
 func (q *waiters) ahead() (list []*call) {
 	now := q.now()
 	for _, c := range q.calls {
