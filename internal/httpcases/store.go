@@ -9,6 +9,7 @@ import (
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
+	"github.com/goweir/weir/weirtest"
 )
 
 func newStore() weir.Store {
@@ -43,33 +44,18 @@ func (c *Counting) Take(ctx context.Context, req store.Request) (store.Decision,
 	return c.Store.Take(ctx, req)
 }
 
-// storeFunc is a store that is a function.
-type storeFunc func(context.Context, store.Request) (store.Decision, error)
-
-func (f storeFunc) Take(ctx context.Context, req store.Request) (store.Decision, error) {
-	return f(ctx, req)
-}
-
 // errSecret is a failure whose text no client may read.
 var errSecret = errors.New("dial tcp 10.0.0.7:6379: connection refused")
 
-func failing(err error) func() weir.Store {
+// stepping returns a function for stores whose calls all take one step.
+func stepping(step weirtest.Step) func() weir.Store {
 	return func() weir.Store {
-		return storeFunc(func(context.Context, store.Request) (store.Decision, error) { return store.Decision{}, err })
+		s := weirtest.NewStore(newStore())
+		s.Always(step)
+		return s
 	}
 }
 
-// silent is a store that does not answer before the call's context ends.
-func silent() weir.Store {
-	return storeFunc(func(ctx context.Context, _ store.Request) (store.Decision, error) {
-		<-ctx.Done()
-		return store.Decision{}, ctx.Err()
-	})
-}
+func failing(err error) func() weir.Store { return stepping(weirtest.Fail(err)) }
 
-// deciding is a store that always decides the same.
-func deciding(d store.Decision) func() weir.Store {
-	return func() weir.Store {
-		return storeFunc(func(context.Context, store.Request) (store.Decision, error) { return d, nil })
-	}
-}
+func deciding(d store.Decision) func() weir.Store { return stepping(weirtest.Decide(d)) }
