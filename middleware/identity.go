@@ -12,21 +12,6 @@ import (
 	"github.com/goweir/weir/internal/answer"
 )
 
-// NoKey decides about a request without a usable key. The zero value refuses it
-// with the status that [Config].OnNoKey names. Key goes before Pass, and Pass
-// before Status.
-type NoKey struct {
-	// Key counts the request under this key, which all such requests share: one
-	// client can use it up for all. Choose a key that no identity of yours can be.
-	Key string
-	// Pass lets the request pass without any limit. Every client can send such
-	// requests, so that something else must limit them.
-	Pass bool
-	// Status refuses the request with this status, of 400 to 599, without a
-	// Retry-After. Another one is a mistake and answered with 500.
-	Status int
-}
-
 // The refusals of requests without a usable key.
 var (
 	unidentified = answer.Problem{Status: http.StatusUnauthorized, Detail: "The request does not say who it is from."}
@@ -88,19 +73,6 @@ func (cfg *Config) keyOf(w http.ResponseWriter, r *http.Request, seen *identitie
 	}
 	return "", cfg.challenge(w, r, &p)
 }
-
-// ErrNeverIdentified goes to Config.OnError, once, when none of the first 100
-// requests of a middleware had an identity. No limit of a user holds then. Probably
-// the middleware is mounted before the authentication (see Order in the package's
-// documentation), or the key function reads another place than the authentication
-// writes (see weirgin.Key and weirecho.Key).
-var ErrNeverIdentified = errors.New("middleware: none of the first " + strconv.Itoa(firstRequests) +
-	" requests had an identity: the authentication runs behind the limiter, or hands it on elsewhere than" +
-	" in the request's context (mount the limiter after the authentication, and see weirgin.Key and weirecho.Key)")
-
-// firstRequests without an identity are enough: a server without users yet sees
-// fewer, or is worth a look.
-const firstRequests = 100
 
 // identities counts the requests without an identity, until one has an identity.
 type identities struct{ none atomic.Int64 }
