@@ -131,12 +131,17 @@ func compare(t *testing.T, i int, got, want answer) {
 	}
 }
 
-func mustMount(t *testing.T, mount Mount, cfg middleware.Config, h http.Handler) http.Handler {
+func must(t testing.TB, err error) {
 	t.Helper()
-	mounted, err := mount(cfg, h)
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func mustMount(t *testing.T, mount Mount, cfg middleware.Config, h http.Handler) http.Handler {
+	t.Helper()
+	mounted, err := mount(cfg, h)
+	must(t, err)
 	return mounted
 }
 
@@ -149,9 +154,7 @@ func NewLimiter(t testing.TB, store weir.Store, limits ...weir.Limit) *weir.Limi
 func named(t testing.TB, store weir.Store, name string, limits ...weir.Limit) *weir.Limiter {
 	t.Helper()
 	l, err := weir.New(weir.Config{Name: name, Store: store, Limits: limits})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return l
 }
 

@@ -35,15 +35,11 @@ type serve func(h http.HandlerFunc) *httptest.Server
 func call(t *testing.T, srv *httptest.Server, body io.Reader, contentType string) *http.Response {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL+"/things", body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r.Header.Set("X-User", "ann")
 	r.Header.Set("Content-Type", contentType)
 	resp, err := srv.Client().Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = resp.Body.Close() })
 	return resp
 }
@@ -102,9 +98,7 @@ func testWriteDeadline(t *testing.T, start serve) {
 func testFiles(t *testing.T, start serve) {
 	path := filepath.Join(t.TempDir(), "file")
 	content := bytes.Repeat([]byte("0123456789"), 300_000)
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, content, 0o600))
 	srv := start(func(w http.ResponseWriter, r *http.Request) {
 		r.Header.Set("Range", "bytes=5-2999990")
 		r.Method = http.MethodGet
@@ -128,9 +122,7 @@ func testProxiedUpgrade(t *testing.T, start serve) {
 	backend := httptest.NewServer(http.HandlerFunc(echoes))
 	t.Cleanup(backend.Close)
 	target, err := url.Parse(backend.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	upgrade(t, start(httputil.NewSingleHostReverseProxy(target).ServeHTTP))
 }
 
@@ -157,16 +149,12 @@ func echoes(w http.ResponseWriter, r *http.Request) {
 func upgrade(t *testing.T, srv *httptest.Server) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL+"/things", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, value := range map[string]string{"X-User": "ann", "Connection": "Upgrade", "Upgrade": "websocket"} {
 		r.Header.Set(name, value)
 	}
 	resp, err := srv.Client().Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = resp.Body.Close() }()
 	conn, ok := resp.Body.(io.ReadWriter)
 	if resp.StatusCode != http.StatusSwitchingProtocols || !ok {

@@ -76,9 +76,7 @@ func attempts(t *testing.T, version int, h http.Handler) func() bool {
 	}))
 	return func() bool {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL+"/things", http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		r.Header.Set("X-User", "ann")
 		resp, err := srv.Client().Do(r)
 		<-ended // first: a client that leaves makes a Write under way fail

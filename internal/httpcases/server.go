@@ -164,9 +164,7 @@ func testUploads(t *testing.T, start serve) {
 	var form strings.Builder
 	mw := multipart.NewWriter(&form)
 	part, err := mw.CreateFormFile("file", "big")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	// The parser allows itself 10 MiB of memory however little it is given.
 	_, _ = part.Write(make([]byte, 11<<20))
 	_ = mw.Close()

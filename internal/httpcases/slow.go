@@ -29,9 +29,7 @@ func testSlow(t *testing.T, mount Mount) {
 	limits := []weir.Limit{weir.PerHour(1)}
 	behind := func(t *testing.T, s weir.Store) weir.Store {
 		f, err := fallback.New(fallback.Config{Primary: s})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return f
 	}
 	tests := []struct {

@@ -146,15 +146,11 @@ func transcript(t *testing.T, srv *httptest.Server) string {
 		},
 	})
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, srv.URL+"/things", io.MultiReader(strings.NewReader("up"), strings.NewReader("load")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r.Header.Set("X-User", "ann")
 	r.Trailer = http.Header{"X-Upload-Sum": {"7"}}
 	resp, err := srv.Client().Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = resp.Body.Close() }()
 	fmt.Fprintln(&b, resp.Proto, resp.Status, resp.ContentLength, resp.TransferEncoding, resp.Uncompressed)
 	header(resp.Header)

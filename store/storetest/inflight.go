@@ -34,9 +34,7 @@ func (r *run) wantHeld(when, key string, n int64) {
 	if d := r.take(hold(key, "probe", n+1, 0, wide)); !d.Allowed {
 		r.Errorf("%s: more than %d leases are alive: %+v", when, n, d)
 	}
-	if err := h.Release(context.Background(), "", key, "probe"); err != nil {
-		r.Fatal(err)
-	}
+	r.must(h.Release(context.Background(), "", key, "probe"))
 }
 
 // inFlight: calls at one instant get exactly the free leases. A release frees one.
@@ -61,9 +59,7 @@ func inFlight(r *run) {
 			r.Errorf("%v: 7 units are taken, %d remain of 1000", l.Algorithm, d.Remaining)
 		}
 		n := 1 + i
-		if err := h.Release(context.Background(), "", key, ids[:n]...); err != nil {
-			r.Fatal(err)
-		}
+		r.must(h.Release(context.Background(), "", key, ids[:n]...))
 		again := 0
 		for _, d := range r.together(60, func(j int) store.Request { return hold(key, id(100+j), 7, 1, l) }) {
 			if d.Allowed {
@@ -128,9 +124,7 @@ func inFlightOrNothing(r *run) {
 		}
 		r.wantHeld(l.Algorithm.String()+", with a slot to come", key, 3)
 		if c, ok := r.store.(store.Canceler); ok {
-			if err := c.Cancel(context.Background(), d.Receipt); err != nil {
-				r.Fatal(err)
-			}
+			r.must(c.Cancel(context.Background(), d.Receipt))
 			r.wantHeld(l.Algorithm.String()+", with that slot given back", key, 3)
 		}
 	}
@@ -285,9 +279,7 @@ func inFlightModel(r *run) {
 			}
 		case 3:
 			ids := some()
-			if err := h.Release(context.Background(), "", "k", ids...); err != nil {
-				r.Fatal(err)
-			}
+			r.must(h.Release(context.Background(), "", "k", ids...))
 			for _, id := range ids {
 				delete(ends, id)
 			}

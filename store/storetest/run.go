@@ -121,18 +121,22 @@ func (r *run) done(what string, d store.Decision, err error) {
 	}
 }
 
+// must ends the case with an error, if there is one.
+func (r *run) must(err error) {
+	r.Helper()
+	if err != nil {
+		r.Fatal(err)
+	}
+}
+
 func (r *run) reset(key string) {
 	r.Helper()
-	if err := r.store.(store.Resetter).Reset(context.Background(), "", key); err != nil {
-		r.Fatalf("Reset: %v", err)
-	}
+	r.must(r.store.(store.Resetter).Reset(context.Background(), "", key))
 }
 
 func (r *run) brake(key string, b store.Brake, limits ...store.Limit) {
 	r.Helper()
-	if err := r.store.(store.Braker).Brake(context.Background(), charge(key, 0, limits...).Charges, b); err != nil {
-		r.Fatalf("Brake: %v", err)
-	}
+	r.must(r.store.(store.Braker).Brake(context.Background(), charge(key, 0, limits...).Charges, b))
 }
 
 // together makes n requests at the same time, and returns the decisions.

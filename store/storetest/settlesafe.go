@@ -63,9 +63,7 @@ func settleSafe(r *run) {
 				if rng.IntN(10) == 0 {
 					actual = 5 * b.cost
 				}
-				if err := r.store.(store.Settler).Settle(context.Background(), b.d.Receipt, actual); err != nil {
-					r.Fatal(err)
-				}
+				r.must(r.store.(store.Settler).Settle(context.Background(), b.d.Receipt, actual))
 				for i, l := range limits {
 					if actual < b.cost || l.Algorithm != store.GCRA || !fullSince(l, model[i], b.place, now) {
 						model[i][b.place].cost = actual
