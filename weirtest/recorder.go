@@ -110,7 +110,7 @@ type streamer struct {
 	req     *http.Request
 	in      *io.PipeWriter
 	out     *io.PipeReader
-	flushed chan *http.Response // gets the response at the first Flush
+	flushed chan *http.Response // gets the response at the first Flush; nil: at the end
 	streams bool
 }
 
@@ -124,7 +124,7 @@ func (w *streamer) Write(p []byte) (int, error) {
 // Flush implements http.Flusher.
 func (w *streamer) Flush() {
 	w.recorder.Flush()
-	if w.streams {
+	if w.streams || w.flushed == nil {
 		return
 	}
 	w.streams = true
