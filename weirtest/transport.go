@@ -51,7 +51,7 @@ func (t inProcess) answer(res *http.Response, closed func()) *http.Response {
 func (t inProcess) serve(req *http.Request, body []byte) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(req.Context())
 	out, in := io.Pipe()
-	w := &streamer{recorder: recorder{header: make(http.Header)}, req: req, in: in, out: out}
+	w := &recorder{req: req, header: make(http.Header), in: in, out: out}
 	if t.provider.cfg.Stream {
 		w.flushed = make(chan *http.Response, 1)
 	}
@@ -80,7 +80,7 @@ func (t inProcess) serve(req *http.Request, body []byte) (*http.Response, error)
 		if err != nil {
 			return nil, err
 		}
-		return t.answer(w.response(req), func() {}), nil
+		return t.answer(w.response(), func() {}), nil
 	case <-req.Context().Done():
 		<-ended
 		return nil, context.Cause(req.Context())
