@@ -2,6 +2,7 @@ package llm
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -77,9 +78,7 @@ func estimate(req *http.Request, body []byte) (Request, []byte) {
 	var in requestBody
 	// A field of a wrong type is left out. The provider will refuse it.
 	_ = json.Unmarshal(body, &in)
-	if r.Model == "" {
-		r.Model = in.Model
-	}
+	r.Model = cmp.Or(r.Model, in.Model)
 	maxima := []*float64{in.MaxCompletion, in.MaxOutput, in.MaxTokens, in.GenerationConfig.MaxOutput, in.InferenceConfig.MaxTokens}
 	for _, m := range maxima {
 		if n, ok := count(m); ok && n > 0 {

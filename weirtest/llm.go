@@ -1,6 +1,7 @@
 package weirtest
 
 import (
+	"cmp"
 	"io"
 	"net/http"
 	"strings"
@@ -44,9 +45,7 @@ type LLMConfig struct {
 // its answer has ended. The estimate of the input is a quarter of the body's bytes,
 // that of the output is its maximum, or 1024. A broken answer costs its estimate.
 func NewLLM(cfg LLMConfig) (*Provider, error) {
-	if cfg.Events == 0 {
-		cfg.Events = 4
-	}
+	cfg.Events = cmp.Or(cfg.Events, 4)
 	var limits []weir.Limit
 	for _, l := range []struct {
 		name string

@@ -1,6 +1,7 @@
 package weirtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -63,9 +64,7 @@ func Decide(d store.Decision) Step {
 
 // Fail returns err. Nil: an error of this package. The wrapped store is not asked.
 func Fail(err error) Step {
-	if err == nil {
-		err = errFail
-	}
+	err = cmp.Or(err, errFail)
 	return func(context.Context, store.Request, store.Store) (store.Decision, error) {
 		return store.Decision{}, err
 	}

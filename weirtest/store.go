@@ -1,6 +1,7 @@
 package weirtest
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -59,10 +60,7 @@ var (
 // NewStore returns a Store that wraps base. Nil: a store that allows everything and
 // counts nothing.
 func NewStore(base store.Store) *Store {
-	if base == nil {
-		base = allowAll{}
-	}
-	return &Store{base: base, always: Pass()}
+	return &Store{base: cmp.Or[store.Store](base, allowAll{}), always: Pass()}
 }
 
 // Next adds steps to the script. Each call of Take uses one up. A nil Step is Pass.

@@ -125,16 +125,10 @@ func sendable(req *http.Request) error {
 func arriving(req *http.Request, body []byte) *http.Request {
 	in := req.Clone(req.Context())
 	in.URL = &url.URL{Path: req.URL.Path, RawPath: req.URL.RawPath, RawQuery: req.URL.RawQuery, ForceQuery: req.URL.ForceQuery}
-	if in.URL.Path == "" {
-		in.URL.Path = "/"
-	}
+	in.URL.Path = cmp.Or(in.URL.Path, "/")
 	in.RequestURI = in.URL.RequestURI()
-	if in.Method == "" {
-		in.Method = http.MethodGet
-	}
-	if in.Host == "" {
-		in.Host = req.URL.Host
-	}
+	in.Method = cmp.Or(in.Method, http.MethodGet)
+	in.Host = cmp.Or(in.Host, req.URL.Host)
 	if in.Header == nil {
 		in.Header = make(http.Header)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -28,12 +29,8 @@ type picture struct {
 
 // draw returns the SVG chart of reports.
 func (s *simulation) draw(reports []simulate.Report) string {
-	title := s.title
-	if title == "" {
-		title = "weir simulate"
-	}
 	height := svgTop + len(reports)*(stripHeight+stripGap) + svgBottom - stripGap
-	p := picture{Chart: svg.NewDark(svgWidth, height, title), provider: s.provider != ""}
+	p := picture{Chart: svg.NewDark(svgWidth, height, cmp.Or(s.title, "weir simulate")), provider: s.provider != ""}
 	lines := timelines(reports)
 	var most []float64
 	longest := 0

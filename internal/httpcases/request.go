@@ -1,6 +1,7 @@
 package httpcases
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/http/httptest"
@@ -55,10 +56,7 @@ func costing(cost string) request {
 }
 
 func (q request) build(t *testing.T) *http.Request {
-	r := httptest.NewRequestWithContext(t.Context(), q.method, "/things/7?page=2", http.NoBody)
-	if q.method == "" {
-		r.Method = http.MethodGet
-	}
+	r := httptest.NewRequestWithContext(t.Context(), cmp.Or(q.method, http.MethodGet), "/things/7?page=2", http.NoBody)
 	if q.user != "" {
 		r.Header.Set("X-User", q.user)
 	}

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -50,9 +51,7 @@ func newRun(cfg *Config, c *Candidate) *run {
 }
 
 func (r *run) arrive(a Arrival) error {
-	if r.timeline.Start == 0 {
-		r.timeline.Start = a.At
-	}
+	r.timeline.Start = cmp.Or(r.timeline.Start, a.At)
 	c, err := r.caller(a.Key, a.At)
 	if err != nil {
 		return err
@@ -163,10 +162,7 @@ func (p *provider) receive(until int64, t *Timeline) {
 		}
 		p.result.Admitted++
 		t.at(at).Served++
-		if p.first == 0 {
-			p.first = at
-		}
-		p.last = at
+		p.first, p.last = cmp.Or(p.first, at), at
 	}
 }
 
