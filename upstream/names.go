@@ -157,13 +157,10 @@ func parseAfter(family, after string) headerName {
 		n.unit, n.unitWord, tokens = units[tokens[last]], tokens[last], tokens[:last]
 	}
 	n.relative = n.role == reset && (slices.Contains(tokens, "after") || slices.Contains(tokens, "in"))
-	var rest []string
-	for _, token := range tokens {
-		if token != "" && words[token] == bare && !(isTime && slices.Contains(fillers, token)) {
-			rest = append(rest, token)
-		}
-	}
-	n.budget = strings.Trim(strings.Join(rest, "-"), "_")
+	tokens = slices.DeleteFunc(tokens, func(token string) bool {
+		return token == "" || words[token] != bare || isTime && slices.Contains(fillers, token)
+	})
+	n.budget = strings.Trim(strings.Join(tokens, "-"), "_")
 	return n
 }
 

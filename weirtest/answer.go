@@ -1,8 +1,10 @@
 package weirtest
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -40,17 +42,10 @@ func (a Answer) Tightest() (LimitState, bool) {
 	if len(a.Limits) == 0 {
 		return LimitState{}, false
 	}
-	best := a.Limits[0]
-	for _, s := range a.Limits[1:] {
-		// A float64 confuses only shares that are practically equal.
-		if share(s) < share(best) {
-			best = s
-		}
-	}
-	return best, true
+	// A float64 confuses only shares that are practically equal.
+	share := func(s LimitState) float64 { return float64(s.Remaining) / float64(s.Limit.Max()) }
+	return slices.MinFunc(a.Limits, func(x, y LimitState) int { return cmp.Compare(share(x), share(y)) }), true
 }
-
-func share(s LimitState) float64 { return float64(s.Remaining) / float64(s.Limit.Max()) }
 
 // RetryAfterForm is the form of Retry-After in a refusal. Every form rounds up: a
 // client that waits for so long is not too early.

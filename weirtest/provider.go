@@ -160,10 +160,6 @@ func (p *Provider) account(at int64, key string) *account {
 }
 
 func (a *account) lapsed(at int64) bool {
-	for _, m := range a.meters {
-		if m.reset(at) > 0 {
-			return false
-		}
-	}
-	return a.inFlight == 0
+	used := func(m meter) bool { return m.reset(at) > 0 }
+	return a.inFlight == 0 && !slices.ContainsFunc(a.meters, used)
 }
