@@ -26,12 +26,7 @@ func (l *latencies) snapshot() (s snapshot) {
 func classOf(d time.Duration) int {
 	us := uint64(max(d.Microseconds(), 1))
 	top := bits.Len64(us) - 1
-	var rest uint64
-	if top >= 3 {
-		rest = us >> (top - 3) & 7
-	} else {
-		rest = us << (3 - top) & 7
-	}
+	rest := us << 3 >> top & 7
 	return min(8*top+int(rest), len(latencies{})-1)
 }
 

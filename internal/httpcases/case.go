@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -158,28 +158,19 @@ func named(t testing.TB, store weir.Store, name string, limits ...weir.Limit) *w
 	return l
 }
 
-type tally struct {
-	mu sync.Mutex
-	n  map[int]int
-}
+// tally counts statuses.
+type tally [600]atomic.Int64
 
-func (t *tally) add(status int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.n == nil {
-		t.n = map[int]int{}
-	}
-	t.n[status]++
-}
+func (t *tally) add(status int) { t[status].Add(1) }
 
-func (t *tally) of(status int) int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.n[status]
-}
+func (t *tally) of(status int) int { return int(t[status].Load()) }
 
 func (t *tally) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return fmt.Sprint(t.n)
+	n := map[int]int{}
+	for status := range t {
+		if t.of(status) > 0 {
+			n[status] = t.of(status)
+		}
+	}
+	return fmt.Sprint(n)
 }
