@@ -69,7 +69,6 @@ func (c *Config) check() error {
 // this process. It is safe for concurrent use. Create one with [New].
 type Dashboard struct {
 	cfg    Config
-	names  namer
 	name   string // of this process
 	origin *http.CrossOriginProtection
 
@@ -87,11 +86,10 @@ func New(cfg Config) (*Dashboard, error) {
 		return nil, err
 	}
 	cfg.Interval, cfg.MaxKeys = cmp.Or(cfg.Interval, defaultInterval), cmp.Or(cfg.MaxKeys, defaultMaxKeys)
-	d := &Dashboard{cfg: cfg, names: namer{plain: cfg.ShowKeys}, name: processName(), origin: http.NewCrossOriginProtection()}
-	d.hook.names = d.names
+	d := &Dashboard{cfg: cfg, name: processName(), origin: http.NewCrossOriginProtection(), hook: hook{names: namer{plain: cfg.ShowKeys}}}
 	if cfg.Client != nil {
 		var err error
-		if d.reader, err = newReader(cfg, d.names); err != nil {
+		if d.reader, err = newReader(cfg); err != nil {
 			return nil, err
 		}
 	}
