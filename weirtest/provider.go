@@ -1,6 +1,7 @@
 package weirtest
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -144,11 +145,7 @@ func (p *Provider) account(at int64, key string) *account {
 		return a
 	}
 	if len(p.accounts) >= p.sweepAt {
-		for k, a := range p.accounts {
-			if a.lapsed(at) {
-				delete(p.accounts, k)
-			}
-		}
+		maps.DeleteFunc(p.accounts, func(_ string, a *account) bool { return a.lapsed(at) })
 		p.sweepAt = max(64, 2*len(p.accounts))
 	}
 	a := &account{meters: make([]meter, len(p.limits))}

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -108,11 +109,9 @@ func (r *run) caller(key string, now int64) (*caller, error) {
 
 // drop forgets keys without a call in their window and with unused limits.
 func (r *run) drop(now int64) {
-	for key, c := range r.callers {
-		if c.key.Lapse() <= now && c.recent.newest()+r.result.Window.Microseconds() <= now {
-			delete(r.callers, key)
-		}
-	}
+	maps.DeleteFunc(r.callers, func(_ string, c *caller) bool {
+		return c.key.Lapse() <= now && c.recent.newest()+r.result.Window.Microseconds() <= now
+	})
 	r.room = max(2*len(r.callers), 1024)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -197,13 +198,10 @@ func inFlightChanges(r *run) {
 	}
 	// Releasing twice, or a lease never taken, is harmless.
 	for range 2 {
-		if err := h.Release(ctx, "", "k", "x", "y", "0"); err != nil {
-			r.Error(err)
-		}
+		r.must(h.Release(ctx, "", "k", "x", "y", "0"))
 	}
-	if err := errors.Join(h.Release(ctx, "", "unknown", "x"), h.Release(ctx, "", "k")); err != nil {
-		r.Error(err)
-	}
+	r.must(h.Release(ctx, "", "unknown", "x"))
+	r.must(h.Release(ctx, "", "k"))
 	r.wantHeld("two released", "k", 5)
 	// The same ID twice is one lease.
 	r.take(hold("k", "5", 10, 1, wide))
@@ -264,11 +262,7 @@ func inFlightModel(r *run) {
 			id, most := fmt.Sprint(rng.IntN(40)), 1+rng.Int64N(12)
 			req := hold("k", id, most, rng.Int64N(2), wide)
 			req.Hold.Lease = lease
-			alive := make([]time.Duration, 0, len(ends))
-			for _, end := range ends {
-				alive = append(alive, end)
-			}
-			slices.Sort(alive)
+			alive := slices.Sorted(maps.Values(ends))
 			d := r.take(req)
 			over := len(alive) - int(most)
 			if d.Allowed != (over < 0) || over >= 0 && d.RetryAfter != alive[over]-now {
@@ -293,24 +287,16 @@ func inFlightModel(r *run) {
 					want = append(want, id)
 				}
 			}
+			slices.Sort(want)
 			lost, err := h.Renew(context.Background(), "", "k", lease, ids...)
-			if slices.Sort(lost); err != nil || !slices.Equal(lost, sorted(want)) {
+			if slices.Sort(lost); err != nil || !slices.Equal(lost, want) {
 				r.Fatalf("step %d: renewing %v lost %v, %v, want %v", i, ids, lost, err, want)
 			}
 		case 5:
 			step := time.Duration(rng.IntN(2_000_000)) * time.Microsecond
 			r.sleep(step)
 			now += step
-			for id, end := range ends {
-				if end <= now {
-					delete(ends, id)
-				}
-			}
+			maps.DeleteFunc(ends, func(_ string, end time.Duration) bool { return end <= now })
 		}
 	}
-}
-
-func sorted(ids []string) []string {
-	slices.Sort(ids)
-	return ids
 }
