@@ -47,9 +47,8 @@ func (c testCase) build(t *testing.T, open func(testing.TB) weir.Store) middlewa
 	if limits == nil {
 		limits = []weir.Limit{weir.PerMinute(2)}
 	}
-	cfg := middleware.Config{
-		Limiter: NewLimiter(t, store, limits...), Key: weir.KeyHeader("X-User"), OnError: func(*http.Request, error) {},
-	}
+	cfg := byUser(t, store, limits...)
+	cfg.OnError = func(*http.Request, error) {}
 	if c.config != nil {
 		c.config(&cfg)
 	}
@@ -149,6 +148,12 @@ func mustMount(t *testing.T, mount Mount, cfg middleware.Config, h http.Handler)
 func NewLimiter(t testing.TB, store weir.Store, limits ...weir.Limit) *weir.Limiter {
 	t.Helper()
 	return named(t, store, "api", limits...)
+}
+
+// byUser returns a Config for limits of each X-User.
+func byUser(t testing.TB, store weir.Store, limits ...weir.Limit) middleware.Config {
+	t.Helper()
+	return middleware.Config{Limiter: NewLimiter(t, store, limits...), Key: weir.KeyHeader("X-User")}
 }
 
 func named(t testing.TB, store weir.Store, name string, limits ...weir.Limit) *weir.Limiter {

@@ -19,9 +19,8 @@ func testPanickedFailures(t *testing.T, mount Mount) {
 		t.Run(fmt.Sprint("HTTP/", version), func(t *testing.T) {
 			t.Parallel()
 			var ran atomic.Int64
-			cfg := middleware.Config{
-				Limiter: NewLimiter(t, newStore(), weir.PerHour(limit)), Key: weir.KeyHeader("X-User"), Settle: middleware.OnlyFailures,
-			}
+			cfg := byUser(t, newStore(), weir.PerHour(limit))
+			cfg.Settle = middleware.OnlyFailures
 			send := attempts(t, version, mustMount(t, mount, cfg, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				ran.Add(1)
 				handler(w, r)
@@ -45,10 +44,8 @@ func testPanickedSizes(t *testing.T, mount Mount) {
 			t.Run(fmt.Sprintf("HTTP/%d, %d bytes", version, size), func(t *testing.T) {
 				t.Parallel()
 				var outcome middleware.Outcome
-				cfg := middleware.Config{
-					Limiter: NewLimiter(t, newStore(), weir.PerHour(1)), Key: weir.KeyHeader("X-User"),
-					Settle: func(_ *http.Request, o middleware.Outcome) int64 { outcome = o; return o.Cost },
-				}
+				cfg := byUser(t, newStore(), weir.PerHour(1))
+				cfg.Settle = func(_ *http.Request, o middleware.Outcome) int64 { outcome = o; return o.Cost }
 				send := attempts(t, version, mustMount(t, mount, cfg, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 					_, _ = w.Write([]byte(strings.Repeat("x", size)))
 					panic(http.ErrAbortHandler)

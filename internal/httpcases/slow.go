@@ -85,7 +85,7 @@ func testSlow(t *testing.T, mount Mount) {
 				if tt.store != nil {
 					store = tt.store(t)
 				}
-				cfg := middleware.Config{Limiter: NewLimiter(t, store, limits...), Key: weir.KeyHeader("X-User")}
+				cfg := byUser(t, store, limits...)
 				if tt.config != nil {
 					tt.config(t, &cfg)
 				}
