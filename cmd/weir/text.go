@@ -11,7 +11,6 @@ import (
 	"unicode"
 
 	"github.com/goweir/weir/internal/inspect"
-	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/redisstore"
 )
 
@@ -92,7 +91,8 @@ func (p *page) table(keys []inspect.Key, width int) {
 		k := &keys[i]
 		used, units, limit := "-", "-", "-"
 		if l := k.Busiest(); l != nil {
-			used, units, limit = fmt.Sprintf("%3.0f%%", 100*l.Share()), fmt.Sprintf("%d/%d", l.Used, l.Max()), rate(&l.Limit)
+			used, units = fmt.Sprintf("%3.0f%%", 100*l.Share()), fmt.Sprintf("%d/%d", l.Used, l.Max())
+			limit, _, _ = strings.Cut(inspect.Describe(&l.Limit), " ") // without the algorithm
 			if more := len(k.Limits) - 1; more > 0 {
 				limit += fmt.Sprintf(" +%d", more)
 			}
@@ -108,12 +108,6 @@ func (p *page) table(keys []inspect.Key, width int) {
 		}
 		p.line("%s", line)
 	}
-}
-
-// rate is a limit without its algorithm, as 25/5s.
-func rate(l *store.Limit) string {
-	text, _, _ := strings.Cut(inspect.Describe(l), " ")
-	return text
 }
 
 func waiting(k *inspect.Key) string {

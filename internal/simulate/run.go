@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/goweir/weir/internal/exact"
@@ -96,7 +97,7 @@ func (r *run) caller(key string, now int64) (*caller, error) {
 	case c == nil:
 		if len(r.callers) >= r.room {
 			if r.drop(now); len(r.callers) > maxKeys {
-				return nil, errFull()
+				return nil, &store.ConfigError{Field: "key", Want: "at most " + strconv.Itoa(maxKeys) + " in use at once", Got: "more"}
 			}
 		}
 		c = &caller{}
