@@ -49,9 +49,6 @@ type requestBody struct {
 	}
 }
 
-// errNoGetBody is the error of a request whose body can be read only once.
-var errNoGetBody = errors.New("llm: the request's body can be read only once: set its GetBody, as http.NewRequest does for a bytes.Reader")
-
 // ReadRequest estimates a request. It reads the body through req.GetBody, up to
 // 16 MiB, and leaves req.Body alone. It understands JSON, also compressed by gzip. A
 // body that is no JSON is no error. An error means that the body can't be read.
@@ -114,7 +111,7 @@ func readBody(req *http.Request) ([]byte, error) {
 		return nil, nil
 	}
 	if req.GetBody == nil {
-		return nil, errNoGetBody
+		return nil, errors.New("llm: the request's body can be read only once: set its GetBody, as http.NewRequest does for a bytes.Reader")
 	}
 	copied, err := req.GetBody()
 	if err != nil {
