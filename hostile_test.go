@@ -20,7 +20,7 @@ import (
 // costs a few calls of the store and a few events, and pauses the key for MaxPause at most.
 func TestHostileResponses(t *testing.T) {
 	t.Parallel()
-	const maxPause, text = 10 * time.Minute, `{"error":{"message":"try again in 9999999999 days"},"retry_after":1e400}`
+	const maxPause, text = 10 * time.Minute, `{"error":{"message":"try again in 499999999 days"},"retry_after":1e400}`
 	repeat := func(n int, item func(i int) string) string {
 		var b strings.Builder
 		for i := range n {

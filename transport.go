@@ -116,8 +116,8 @@ type TransportConfig struct {
 //
 // With Levels a request needs a slot of every limit. It waits on the narrowest first
 // and holds nothing of the wider ones meanwhile. When one refuses, it gives back the
-// others. LimitedError.Scope names the limiter that refused. A later wait for a wide
-// limit may bring requests of a narrow key closer together: give the wide one room.
+// others. LimitedError.Scope names the limiter that refused. A wait or a pause of a wide
+// key brings requests of a narrow key closer together: give the wide limit room.
 //
 // # Margin
 //

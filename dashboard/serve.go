@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"time"
 )
 
@@ -38,10 +39,7 @@ func Serve(ctx context.Context, l net.Listener, cfg Config) error {
 // onlyLoopback refuses requests whose Host does not name this machine.
 func onlyLoopback(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		host, _, err := net.SplitHostPort(r.Host)
-		if err != nil {
-			host = r.Host
-		}
+		host := (&url.URL{Host: r.Host}).Hostname()
 		if address, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !address.IsLoopback()) {
 			http.Error(w, "want a loopback address or localhost as the host", http.StatusMisdirectedRequest)
 			return

@@ -30,8 +30,8 @@ func TestServe(t *testing.T) {
 		return answer
 	}
 	for host, want := range map[string]int{
-		"localhost": 200, "localhost:" + port: 200, "127.0.0.1:" + port: 200, "[::1]:" + port: 200, "127.0.0.2": 200,
-		"evil.example": 421, "evil.example:" + port: 421, "192.0.2.1": 421, "localhost.evil.example": 421,
+		"localhost": 200, "localhost:" + port: 200, "127.0.0.1:" + port: 200, "[::1]:" + port: 200, "[::1]": 200, "127.0.0.2": 200,
+		"evil.example": 421, "evil.example:" + port: 421, "192.0.2.1": 421, "localhost.evil.example": 421, "[::2]": 421,
 	} {
 		if got := get(host, "/").StatusCode; got != want {
 			t.Errorf("host %s: %d, want %d", host, got, want)

@@ -170,7 +170,7 @@ func TestUnreadableBodies(t *testing.T) {
 		body    func() io.Reader
 		getBody func() (io.ReadCloser, error)
 		ends    bool // the context ends in a second
-		want    error
+		want    error // nil: any
 	}{
 		"fails":                    {body: func() io.Reader { return iotest.ErrReader(broken) }, want: broken},
 		"fails in the middle":      {body: func() io.Reader { return io.MultiReader(strings.NewReader("{"), iotest.ErrReader(broken)) }, want: broken},
@@ -178,6 +178,10 @@ func TestUnreadableBodies(t *testing.T) {
 		"GetBody fails": {
 			body:    func() io.Reader { return strings.NewReader("{}") },
 			getBody: func() (io.ReadCloser, error) { return nil, broken }, want: broken,
+		},
+		"GetBody returns nothing": {
+			body:    func() io.Reader { return strings.NewReader("{}") },
+			getBody: func() (io.ReadCloser, error) { return nil, nil },
 		},
 		"GetBody's body fails": {
 			body:    func() io.Reader { return strings.NewReader("{}") },
@@ -205,7 +209,7 @@ func TestUnreadableBodies(t *testing.T) {
 				req, _ := http.NewRequestWithContext(ctx, http.MethodPost, "https://llm.example/v1/chat/completions", body)
 				req.GetBody = test.getBody
 				_, err = tr.RoundTrip(req)
-				if !errors.Is(err, test.want) || test.ends && !errors.Is(err, context.Canceled) || sent {
+				if err == nil || test.want != nil && !errors.Is(err, test.want) || test.ends && !errors.Is(err, context.Canceled) || sent {
 					t.Errorf("%v, sent: %v; want %v", err, sent, test.want)
 				}
 				if n := body.closed.Load(); n != 1 {

@@ -49,6 +49,9 @@ type requestBody struct {
 	}
 }
 
+// errNoGetBody is the error of a request whose body can be read only once.
+var errNoGetBody = errors.New("it can be read only once: set GetBody, as http.NewRequest does for a bytes.Reader")
+
 // ReadRequest estimates a request. It reads the body through req.GetBody, up to
 // 16 MiB, and leaves req.Body alone. It understands JSON, also compressed by gzip. A
 // body that is no JSON is no error. An error means that the body can't be read.
@@ -111,23 +114,22 @@ func readBody(req *http.Request) ([]byte, error) {
 		return nil, nil
 	}
 	if req.GetBody == nil {
-		return nil, errors.New("llm: the request's body can be read only once: set its GetBody, as http.NewRequest does for a bytes.Reader")
+		return nil, fmt.Errorf("llm: the request's body: %w", errNoGetBody)
 	}
 	copied, err := req.GetBody()
-	if err != nil {
-		return nil, fmt.Errorf("llm: the request's body: %w", err)
+	if err != nil || copied == nil {
+		return nil, fmt.Errorf("llm: the request's body: %w", cmp.Or(err, errNoGetBody))
 	}
 	body, err := io.ReadAll(io.LimitReader(copied, maxBody))
 	_ = copied.Close()
 	if err == nil {
-		// The GetBody of some clients rewinds req.Body itself, as openai-go's for a
-		// bytes.Reader. It has to start at its beginning again.
-		if copied, err = req.GetBody(); err == nil {
+		// openai-go's GetBody for a bytes.Reader rewinds req.Body itself, which has to start anew.
+		if copied, err = req.GetBody(); err == nil && copied != nil {
 			_ = copied.Close()
 			return body, nil
 		}
 	}
-	return nil, fmt.Errorf("llm: the request's body: %w", err)
+	return nil, fmt.Errorf("llm: the request's body: %w", cmp.Or(err, errNoGetBody))
 }
 
 // count returns a whole number of tokens.

@@ -116,7 +116,8 @@ type Config struct {
 
 	// ExposeHeaders lists the rate headers and Retry-After in
 	// Access-Control-Expose-Headers, without which a browser hides them from
-	// scripts of other origins. False: the CORS handler does that.
+	// scripts of other origins. A CORS handler further in may replace the list. False:
+	// the CORS handler does that.
 	ExposeHeaders bool
 
 	// OnLimited answers a request that a limit refused, in place of the problem body.

@@ -25,8 +25,7 @@ func Sent(r *http.Request, bytes int64) bool {
 	return bytes > 2048
 }
 
-// OnlyFailures is a Config.Settle for which only requests answered with 400 or
-// above cost anything: wrong passwords, say.
+// OnlyFailures is a Config.Settle for which only answers of 400 or above cost: wrong passwords, say.
 func OnlyFailures(_ *http.Request, o Outcome) int64 {
 	if o.Status >= 400 {
 		return o.Cost
@@ -34,12 +33,14 @@ func OnlyFailures(_ *http.Request, o Outcome) int64 {
 	return 0
 }
 
-// OnlySuccesses is a Config.Settle for which requests answered with 400 or
-// above cost nothing.
-func OnlySuccesses(_ *http.Request, o Outcome) int64 {
-	return o.Cost - OnlyFailures(nil, o)
+// OnlySuccesses is a Config.Settle for which requests answered with 400 or above cost
+// nothing, unless their context has ended: no client has work for nothing by leaving.
+func OnlySuccesses(r *http.Request, o Outcome) int64 {
+	if o.Status >= 400 && r.Context().Err() == nil {
+		return 0
+	}
+	return o.Cost
 }
 
-// ResponseBytes is a Config.Settle for which a request costs one unit for each
-// byte of the response's body.
+// ResponseBytes is a Config.Settle for which a request costs one unit per byte of the response's body.
 func ResponseBytes(_ *http.Request, o Outcome) int64 { return o.Bytes }

@@ -4,12 +4,12 @@ import (
 	"bufio"
 	"errors"
 	"io"
-	"math"
 	"net"
 	"net/http"
 )
 
-// recorder is a ResponseWriter that remembers the response.
+// recorder is a ResponseWriter that remembers the response. It has no ReadFrom: that of net/http
+// may send the status earlier, and is no faster (64 MB: 56 to 61 ms of CPU, 48 to 64 ms without).
 type recorder struct {
 	http.ResponseWriter
 	status int // 0: none yet
@@ -48,31 +48,6 @@ func (rec *recorder) wrote(n int64) {
 		rec.status = http.StatusOK
 	}
 	rec.bytes += n
-}
-
-// ReadFrom hands files to a writer that lets the system send them.
-func (rec *recorder) ReadFrom(src io.Reader) (n int64, err error) {
-	to, ok := rec.ResponseWriter.(io.ReaderFrom)
-	if !ok {
-		return io.Copy(struct{ io.Writer }{rec}, src)
-	}
-	// A LimitedReader knows how much was read even if src panics.
-	limited, ok := src.(*io.LimitedReader)
-	if !ok {
-		limited = &io.LimitedReader{R: src, N: math.MaxInt64}
-	}
-	before, ended := limited.N, false
-	defer func() {
-		if !ended {
-			n = before - limited.N
-		}
-		if n > 0 { // Otherwise the status is still to come.
-			rec.wrote(n)
-		}
-	}()
-	n, err = to.ReadFrom(limited)
-	ended = true
-	return n, err
 }
 
 // FlushError is for http.ResponseController. A flush sends the status, 200 if

@@ -33,8 +33,8 @@ func (c canRead) ReadFrom(r io.Reader) (int64, error)          { return io.Copy(
 func (canPush) Push(string, *http.PushOptions) error           { return errAbility }
 
 // TestAbilities checks which optional methods a watched handler finds, and that they call
-// those of the inner ResponseWriter. ReadFrom is always there. A writer that can't flush
-// offers the others to http.ResponseController alone.
+// those of the inner ResponseWriter. A writer that can't flush offers the others to
+// http.ResponseController alone.
 func TestAbilities(t *testing.T) {
 	t.Parallel()
 	w := httptest.NewRecorder()
@@ -164,9 +164,9 @@ func TestOutcome(t *testing.T) {
 	}
 }
 
-// TestEmptyReadFrom checks that a copy from an empty reader sends nothing, as on the
+// TestEmptyCopy checks that a copy from an empty reader sends nothing, as on the
 // server: a later status is the response's.
-func TestEmptyReadFrom(t *testing.T) {
+func TestEmptyCopy(t *testing.T) {
 	t.Parallel()
 	for name, from := range map[string]io.Reader{
 		"empty":  io.LimitReader(strings.NewReader(""), 1),
@@ -208,8 +208,8 @@ func (p panicking) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// TestPanickingReadFrom checks that bytes count which were sent before a copy panicked.
-func TestPanickingReadFrom(t *testing.T) {
+// TestPanickingCopy checks that bytes count which were sent before a copy panicked.
+func TestPanickingCopy(t *testing.T) {
 	t.Parallel()
 	read := func(n int) io.Reader { return panicking{strings.NewReader(strings.Repeat("x", n))} }
 	for name, tt := range map[string]struct {

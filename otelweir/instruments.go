@@ -23,7 +23,7 @@ type Config struct {
 }
 
 // Instruments record the events of limiters. They are safe for concurrent use, and made
-// by New. They start no goroutine.
+// by New. They start no goroutine. Zero Instruments record nothing.
 type Instruments struct {
 	metrics
 	resolved     *instruments.Series[string, limiter]
@@ -53,7 +53,12 @@ func New(cfg Config) (*Instruments, error) {
 }
 
 // Close ends the reading of the limiters' and stores' numbers. Events still count.
-func (i *Instruments) Close() error { return i.registration.Unregister() }
+func (i *Instruments) Close() error {
+	if i.registration == nil { // New did not make them.
+		return nil
+	}
+	return i.registration.Unregister()
+}
 
 // Watch exports how many calls of the limiters wait and are in flight. Limiters of one
 // name count together. Watch keeps no limiter from being collected as garbage, and

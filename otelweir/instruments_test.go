@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,6 +31,19 @@ import (
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
+
+// TestZeroInstruments: Instruments that New has not made record nothing, and panic nowhere.
+func TestZeroInstruments(t *testing.T) {
+	t.Parallel()
+	i := new(otelweir.Instruments)
+	for kind := weir.EventDecision; kind <= weir.EventFallback; kind++ {
+		i.Observe(t.Context(), weir.Event{Kind: kind, Scope: "api"})
+	}
+	i.Retried("api")(httptest.NewRequest(http.MethodGet, "/", nil), retry.Attempt{})
+	i.Watch(newWorld(t, otelweir.Config{}).l)
+	i.WatchFallback("main", nil)
+	must(t, i.Close())
+}
 
 // world is a limiter on a scripted local store, with Instruments.
 type world struct {

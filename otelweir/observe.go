@@ -15,6 +15,9 @@ import (
 
 // Observe is a [weir.Hook].
 func (i *Instruments) Observe(ctx context.Context, e weir.Event) {
+	if i.resolved == nil { // New did not make them.
+		return
+	}
 	if !i.noSpans {
 		annotate(trace.SpanFromContext(ctx), &e)
 	}
@@ -78,6 +81,9 @@ func annotate(span trace.Span, e *weir.Event) {
 // Retried returns a function for retry.Config.Observe. It counts further attempts under a
 // limiter's name.
 func (i *Instruments) Retried(limiter string) func(*http.Request, retry.Attempt) {
+	if i.retries == nil {
+		return func(*http.Request, retry.Attempt) {}
+	}
 	options := adding(limiterKey.String(instruments.Clean(limiter)))
 	return func(req *http.Request, _ retry.Attempt) { i.retries.Add(req.Context(), 1, options...) }
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // Collector counts the events of limiters. It is safe for concurrent use, and made by
-// New. It starts no goroutine.
+// New. It starts no goroutine. A zero Collector counts nothing and has no series.
 type Collector struct {
 	resolved  vectors
 	limiters  *instruments.Series[string, limiter]
@@ -24,8 +24,8 @@ type Collector struct {
 	estimated *prometheus.CounterVec
 	settled   *prometheus.CounterVec
 	changes   *prometheus.CounterVec
-	vectors   []prometheus.Collector // all of them
 	gauges    gauges
+	vectors   []prometheus.Collector // all of them, and the gauges
 }
 
 // New returns a Collector without series.
@@ -49,6 +49,7 @@ func New() *Collector {
 	c.settled = c.counter("weir_settled_units_total", "Real units of settled calls.", "limiter")
 	c.changes = c.counter("weir_fallback_changes_total", "Times that the primary store went away or came back.", "store", "to")
 	c.gauges.open()
+	c.vectors = append(c.vectors, &c.gauges)
 	c.limiters = instruments.NewSeries(0, c.resolved.limiter, nil)
 	return c
 }
@@ -89,7 +90,6 @@ func (c *Collector) Describe(to chan<- *prometheus.Desc) {
 	for _, v := range c.vectors {
 		v.Describe(to)
 	}
-	c.gauges.Describe(to)
 }
 
 // Collect implements [prometheus.Collector]. It asks no store.
@@ -97,5 +97,4 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	for _, v := range c.vectors {
 		v.Collect(to)
 	}
-	c.gauges.Collect(to)
 }

@@ -34,6 +34,23 @@ func called(op, source, result, of string) string {
 	return "weir_store_duration_seconds{limiter=api,operation=" + op + ",result=" + result + ",source=" + source + "} " + of
 }
 
+// TestZeroCollector: a Collector that New has not made counts nothing, and panics nowhere.
+func TestZeroCollector(t *testing.T) {
+	t.Parallel()
+	c := new(promweir.Collector)
+	for kind := weir.EventDecision; kind <= weir.EventFallback; kind++ {
+		c.Observe(background, weir.Event{Kind: kind, Scope: "api"})
+	}
+	c.Retried("api")(nil, retry.Attempt{})
+	c.Watch(newWorld(t).l)
+	c.WatchFallback("main", nil)
+	registry := prometheus.NewRegistry()
+	must(t, registry.Register(c))
+	if families, err := registry.Gather(); len(families) > 0 || err != nil {
+		t.Errorf("gathered %v, %v; want nothing", families, err)
+	}
+}
+
 // rows: an act, and all series that exist afterwards.
 var rows = []struct {
 	name string

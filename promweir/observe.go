@@ -12,6 +12,9 @@ import (
 
 // Observe is a [weir.Hook].
 func (c *Collector) Observe(_ context.Context, e weir.Event) {
+	if c.limiters == nil { // New did not make it.
+		return
+	}
 	switch e.Kind {
 	case weir.EventDecision:
 		l := c.limiters.Get(e.Scope)
@@ -54,6 +57,9 @@ func (c *Collector) Observe(_ context.Context, e weir.Event) {
 // Retried returns a function for retry.Config.Observe. It counts further attempts under a
 // limiter's name.
 func (c *Collector) Retried(limiter string) func(*http.Request, retry.Attempt) {
+	if c.retries == nil {
+		return func(*http.Request, retry.Attempt) {}
+	}
 	counter := c.retries.WithLabelValues(instruments.Clean(limiter))
 	return func(*http.Request, retry.Attempt) { counter.Inc() }
 }

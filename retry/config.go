@@ -19,8 +19,8 @@ type Config struct {
 	Base http.RoundTripper
 	// Max is the number of further attempts for one request. 0: 2.
 	Max int
-	// Statuses are the response statuses to try again, each 400 to 599. Nil: 429,
-	// 502, 503 and 504. Empty: none.
+	// Statuses are the response statuses to try again, each 400 to 599. 429 stands for
+	// every refusal by a limit. Nil: 429, 502, 503 and 504. Empty: none.
 	Statuses []int
 	// Budget is the share of further attempts, in percent of all requests of this
 	// Transport. Ten more are in reserve. Budget ends the further attempts while
@@ -45,8 +45,8 @@ type Config struct {
 	MaxWait time.Duration
 	// Upstream reads the pause from a response: the pause until the upstream's
 	// limit admits again, or else the Retry-After of any status. It also says which
-	// responses are final, such as 402 (see upstream.Signal). With its Bodies, the body of
-	// a 429 counts too. Take the Reader of the weir.Transport if that has one. Nil: a zero
+	// responses are refusals, and final, such as 402 (see upstream.Signal). With its Bodies,
+	// bodies count too. Take the Reader of the weir.Transport if that has one. Nil: a zero
 	// Reader.
 	Upstream *upstream.Reader
 	// Observe is called before each further attempt, after its pause. It must not

@@ -39,16 +39,14 @@ func (p *policy) covers(req *http.Request, resp *http.Response, err error) bool 
 		return false
 	case hinted:
 		return permitted
-	case !slices.Contains(p.statuses, resp.StatusCode), p.forbidden(req, resp):
+	}
+	signal := p.upstream.Read(p.answered(req, resp), time.Time{})
+	refused := signal.Refused && slices.Contains(p.statuses, http.StatusTooManyRequests)
+	if why := signal.NoRetry; why != "" && !slices.Contains(defaultHints, why) || !refused && !slices.Contains(p.statuses, resp.StatusCode) {
 		return false
 	}
-	return resp.StatusCode == http.StatusTooManyRequests || idempotent(req)
-}
-
-// forbidden reports whether the upstream says that no wait helps, other than by a hint.
-func (p *policy) forbidden(req *http.Request, resp *http.Response) bool {
-	reason := p.upstream.Read(p.answered(req, resp), time.Time{}).NoRetry
-	return reason != "" && !slices.Contains(defaultHints, reason)
+	// A 503 may come from a proxy, after the upstream has processed the request.
+	return refused && resp.StatusCode < 500 || idempotent(req)
 }
 
 // answered returns a response that names its request, for the dialect of its host. The

@@ -133,6 +133,18 @@ func TestWhatIsTriedAgain(t *testing.T) {
 		{name: "GET, 429, other statuses", method: "GET", step: step{status: 429}, cfg: retry.Config{Statuses: []int{500}}},
 		{name: "GET, 429, no statuses", method: "GET", step: step{status: 429}, cfg: retry.Config{Statuses: []int{}}},
 
+		{name: "GET, 403", method: "GET", step: step{status: 403}},
+		{name: "GET, 403 by a limit", method: "GET", step: step{status: 403, after: "1"}, again: true},
+		{name: "POST, 403 by a limit", method: "POST", body: "x", step: step{status: 403, after: "1"}, again: true},
+		{name: "GET, 529 by a limit", method: "GET", step: step{status: 529, after: "1"}, again: true},
+		{name: "POST, 503 by a limit", method: "POST", body: "x", step: step{status: 503, after: "1"}},
+		{name: "GET, 403 by a limit, other statuses", method: "GET", step: step{status: 403, after: "1"}, cfg: retry.Config{Statuses: []int{500}}},
+		{name: "POST, 400 by a limit", method: "POST", body: "x", step: step{status: 400, body: `{"__type": "x#ThrottlingException"}`,
+			header: http.Header{"X-Amzn-Errortype": {"ThrottlingException"}}}, again: true},
+		{name: "POST, 400 by a limit, by the body", method: "POST", body: "x", step: step{status: 400, body: `{"code": "ThrottlingException"}`},
+			cfg: retry.Config{Upstream: &upstream.Reader{Bodies: true}}, again: true},
+		{name: "POST, 400 by a limit, unread", method: "POST", body: "x", step: step{status: 400, body: `{"code": "ThrottlingException"}`}},
+
 		{name: "hint false, GET, 429", method: "GET", step: step{status: 429, header: hint("false")}},
 		{name: "hint true, GET, 500", method: "GET", step: step{status: 500, header: hint("true")}, again: true},
 		{name: "hint true, POST, 409", method: "POST", body: "x", step: step{status: 409, header: hint("true")}, again: true},

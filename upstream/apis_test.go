@@ -139,6 +139,10 @@ func TestReadAPIs(t *testing.T) {
 			"X-RateLimit-Limit", "350", "X-RateLimit-Remaining", "42", "X-RateLimit-NearLimit", "true", "RateLimit-Reason", "jira-burst-based"}, said(false, 0, 350, 42, unsaid)},
 		"Jira Cloud: structured fields with a prefix": {200, []string{
 			"Beta-RateLimit-Policy", `"points";q=65000;w=3600`, "Beta-RateLimit", `"points";r=650;t=1200`}, said(false, 0, 65000, 650, 1200*s)},
+		"Jira Cloud: an informational limit refuses nothing": {429, []string{
+			"Beta-RateLimit-Policy", `"points";q=65000;w=3600`, "Beta-RateLimit", `"points";r=0;t=600`}, said(true, 0, 65000, 0, 600*s)},
+		"Jira Cloud: an informational limit beside one that refuses": {429, []string{
+			"Beta-RateLimit", `"points";r=0;t=600`, "RateLimit", `"burst";r=0;t=2`}, said(true, 2*s, unsaid, 0, 2*s)},
 		"Jira Data Center: nothing left on a success": {200, []string{
 			"X-RateLimit-Limit", "10", "X-RateLimit-Remaining", "0", "X-RateLimit-Interval-Seconds", "1", "X-RateLimit-FillRate", "2", "Retry-After", "3"},
 			said(false, 3*s, 10, 0, unsaid)},
@@ -208,6 +212,12 @@ func TestReadAPIs(t *testing.T) {
 		"Dynatrace, Rate limits: microseconds":               {429, []string{"X-RateLimit-Limit", "50", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "1655120953367000"}, said(true, 20367*time.Millisecond, 50, 0, 20367*time.Millisecond)},
 		"Cloudinary, Admin API: an HTTP date under a 420":    {420, []string{"X-FeatureRateLimit-Limit", "500", "X-FeatureRateLimit-Remaining", "0", "X-FeatureRateLimit-Reset", "Mon, 13 Jun 2022 12:00:00 GMT"}, said(true, 667*s, 500, 0, 667*s)},
 		"Zoom, Rate limits: an ISO time as Retry-After":      {429, []string{"X-RateLimit-Category", "Light", "X-RateLimit-Type", "Per-second-limit", "X-RateLimit-Limit", "80", "X-RateLimit-Remaining", "0", "Retry-After", "2022-06-13T11:49:53Z"}, said(true, 60*s, 80, 0, unsaid)},
+		"Akamai, Rate limiting: the next request": {429, []string{
+			"X-RateLimit-Limit", "60", "X-RateLimit-Remaining", "0", "X-RateLimit-Next", "2022-06-13T11:48:54.100Z"}, said(true, 1100*time.Millisecond, 60, 0, 1100*time.Millisecond)},
+		"Brave Search: the second is over, the month has no limit": {429, []string{
+			"X-RateLimit-Limit", "1, 0", "X-RateLimit-Remaining", "0, 0", "X-RateLimit-Reset", "0, 1419704"}, said(true, 0, 1, 0, 0)},
+		"Wildberries, Rate limits: the next request, and a full bucket": {429, []string{
+			"X-Ratelimit-Limit", "20", "X-Ratelimit-Remaining", "0", "X-Ratelimit-Retry", "1", "X-Ratelimit-Reset", "60"}, said(true, s, 20, 0, 60*s)},
 		"CrowdStrike: a joined Retry-After, an epoch": {429, []string{
 			"X-Ratelimit-Limit", "6000", "X-Ratelimit-Remaining", "0", "X-Ratelimit-Retryafter", "1655120999"}, said(true, 66*s, 6000, 0, 66*s)},
 	} {
@@ -261,6 +271,7 @@ func TestNameAndWindow(t *testing.T) {
 		"WHOOP: window= for w=":         {[]string{"X-RateLimit-Limit", "100, 100;window=60, 10000;window=86400", "X-RateLimit-Remaining", "98"}, "", time.Minute},
 		"EVE Online: units/window":      {[]string{"X-Ratelimit-Group", "fleet", "X-Ratelimit-Limit", "150/15m", "X-Ratelimit-Remaining", "148"}, "fleet", 15 * time.Minute},
 		"App Store Connect: by the key": {[]string{"X-Rate-Limit", "user-hour-lim:3500;user-hour-rem:500;"}, "user-hour", time.Hour},
+		"HTX: an interval of ms":        {[]string{"ratelimit-limit", "72", "ratelimit-interval", "3000", "ratelimit-remaining", "70"}, "", 3 * time.Second},
 		"an interval in milliseconds":   {[]string{"X-RateLimit-Interval-Milliseconds", "1500", "X-RateLimit-Limit", "5"}, "", 1500 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -115,7 +115,7 @@ func (t *bodyText) text(field, value string) {
 
 // exceeded are parts of refusals' names: userRateLimitExceeded (Google), throttle_violation
 // (Stack Exchange), com.amazonaws.dynamodb.v20120810#ThrottlingException.
-var exceeded = []string{"ratelimitexceeded", "requestlimitexceeded", "throughputexceeded", "toomanyrequests", "throttl"}
+var exceeded = []string{"ratelimitexceeded", "requestlimitexceeded", "throughputexceeded", "toomanyrequests", "ratelimited", "throttl"}
 
 // code reads a word for programs.
 func (t *bodyText) code(word string) {
@@ -161,7 +161,7 @@ func (t *bodyText) wait(s string, unit time.Duration) {
 	}
 	if d, ok := parseDuration(words[0]); ok {
 		t.after = max(t.after, d)
-	} else if d, ok := parseDecimal(strings.TrimSuffix(words[0], "s")); ok {
+	} else if d, ok := parseDecimal(strings.TrimSuffix(words[0], "s")); ok && d.whole < firstEpoch { // no moment
 		t.after = max(t.after, d.times(unit))
 	}
 }

@@ -30,7 +30,7 @@
 //	allowed                               units of a full budget
 //	remaining, remain, left, available    units left
 //	used, usage, observed, consumed       units used, as count at the end of a name
-//	reset, expiry, expire                 time until the budget is renewed
+//	reset, expiry, expire, next           time until the budget is renewed
 //	window, interval, period              length of the budget
 //
 // The qu of a policy is the Unit of its budget. The unit "concurrent-requests" counts

@@ -50,7 +50,7 @@ var words = map[string]role{
 	"window": window, "interval": window, "period": window,
 	"used": used, "usage": used, "observed": used, "consumed": used,
 	"remaining": remaining, "remain": remaining, "rem": remaining, "left": remaining, "available": remaining,
-	"reset": reset, "resets": reset, "resettime": reset, "expire": reset, "expiry": reset, "resetafter": reset, "retryafter": reset,
+	"reset": reset, "resets": reset, "resettime": reset, "expire": reset, "expiry": reset, "resetafter": reset, "retryafter": reset, "next": reset,
 	"policy":  policy,
 	"percent": ignored, "percentage": ignored, "retry": ignored,
 }
@@ -65,7 +65,7 @@ var units = map[string]time.Duration{
 }
 
 // unitless are names that lack the unit of their times, with it.
-var unitless = map[string]string{"gw-ratelimit-reset": "gw-ratelimit-reset-ms"} // KuCoin
+var unitless = map[string]string{"gw-ratelimit-reset": "gw-ratelimit-reset-ms", "ratelimit-interval": "ratelimit-interval-ms"} // KuCoin, HTX
 
 // windows are the words of a budget's name for its length, also after a number:
 // X-RateLimit-Limit-Minute, X-App-Limit-24hour-Remaining, X-RateLimit-Limit-Tokens-5-Minute.

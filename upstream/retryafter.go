@@ -41,8 +41,8 @@ func retryAfter(h http.Header, date time.Time) time.Duration {
 			found[p] = max(found[p], longest(v, unit, date))
 		}
 	}
-	// Traefik, and Walmart by two names.
-	last := cmp.Or(h.Get("X-Retry-In"), h.Get("X-Next-Replenish-Time"), h.Get("X-Next-Replenishment-Time"))
+	// Traefik, Wildberries, and Walmart by two names.
+	last := cmp.Or(h.Get("X-Retry-In"), h.Get("X-Ratelimit-Retry"), h.Get("X-Next-Replenish-Time"), h.Get("X-Next-Replenishment-Time"))
 	return cmp.Or(found[milliseconds], found[standard], found[other], longest(last, time.Second, date))
 }
 

@@ -37,20 +37,20 @@ func pause(refused bool, status int, after time.Duration, budgets []Budget) time
 	if after > 0 && about {
 		return after
 	}
-	var renewed, unknown time.Duration
+	renewed, unknown := time.Duration(-1), time.Duration(0)
 	for _, b := range budgets {
-		switch b.Remaining {
-		case 0:
+		switch {
+		case b.Informational:
+		case b.Remaining == 0:
 			renewed = max(renewed, b.Reset)
-		case -1:
+		case b.Remaining < 0:
 			unknown = max(unknown, b.Reset)
 		}
 	}
-	if renewed == 0 && refused {
-		// A refusal that names only the time of the next units.
+	if renewed < 0 && refused { // It names only the time of the next units.
 		return unknown
 	}
-	return renewed
+	return max(renewed, 0)
 }
 
 // ambiguous reports whether a status needs further evidence to be a refusal by a

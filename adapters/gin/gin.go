@@ -25,8 +25,8 @@ import (
 // answer counts as one that answered 500, unless a middleware inside of this one
 // answers errors with another status.
 //
-// The route that gin matched becomes the request's Pattern, unless a ServeMux
-// in front of gin has set one, so that weir.KeyRoute works.
+// The route that gin matches first, before any Engine.HandleContext, becomes the request's
+// Pattern, unless a ServeMux in front of gin has set one, so that weir.KeyRoute works.
 func New(cfg middleware.Config) (gin.HandlerFunc, error) {
 	guard, err := middleware.NewGuard(cfg)
 	if err != nil {

@@ -97,6 +97,30 @@ func TestNativeHandlers(t *testing.T) {
 	}
 }
 
+// TestHandleContext checks that a request which a handler hands on to another route counts
+// once, for the first route.
+func TestHandleContext(t *testing.T) {
+	t.Parallel()
+	l := httpcases.NewLimiter(t, httpcases.NewCounting(), weir.PerHour(5))
+	e := gin.New()
+	e.Use(mustNew(t, middleware.Config{Limiter: l, Key: weir.KeyRoute()}))
+	e.GET("/old/:id", func(c *gin.Context) {
+		c.Request.URL.Path = "/new"
+		e.HandleContext(c)
+	})
+	e.GET("/new", func(c *gin.Context) { c.String(http.StatusOK, c.FullPath()) })
+	w := httptest.NewRecorder()
+	e.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/old/7", http.NoBody))
+	if w.Body.String() != "/new" {
+		t.Errorf("answered %d %q", w.Code, w.Body)
+	}
+	for route, want := range map[string]int64{"GET /old/:id": 4, "GET /new": 5} {
+		if d, err := l.Peek(t.Context(), route); d.Remaining != want || err != nil {
+			t.Errorf("%s: %d left, %v; want %d", route, d.Remaining, err, want)
+		}
+	}
+}
+
 func TestRoute(t *testing.T) {
 	t.Parallel()
 	var seen string

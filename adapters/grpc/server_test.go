@@ -59,7 +59,6 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestTwice mounts two servers' interceptors on the way of one call.
 // TestZeroValues checks that a Server and a Client without a constructor fail calls, and
 // panic nowhere.
 func TestZeroValues(t *testing.T) {
@@ -81,6 +80,7 @@ func TestZeroValues(t *testing.T) {
 	}
 }
 
+// TestTwice mounts two servers' interceptors on the way of one call.
 func TestTwice(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -198,6 +198,23 @@ func TestSettle(t *testing.T) {
 				}
 			}
 		})
+	})
+	t.Run("leaving a call is no failure", func(t *testing.T) {
+		t.Parallel()
+		cfg := config(t, weir.PerHour(1))
+		cfg.Settle = middleware.OnlySuccesses
+		s := mustServer(t, cfg)
+		for _, want := range []codes.Code{codes.Canceled, codes.ResourceExhausted} {
+			ctx, cancel := context.WithCancel(metadata.NewIncomingContext(t.Context(), metadata.Pairs("x-user", "ann")))
+			defer cancel()
+			_, err := s.Unary(ctx, nil, &grpc.UnaryServerInfo{FullMethod: say}, func(ctx context.Context, _ any) (any, error) {
+				cancel()
+				return nil, status.FromContextError(ctx.Err()).Err()
+			})
+			if status.Code(err) != want {
+				t.Errorf("%v, want %v", err, want)
+			}
+		}
 	})
 	t.Run("a panic is a failure", func(t *testing.T) {
 		t.Parallel()

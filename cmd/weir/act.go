@@ -94,7 +94,7 @@ refused or wait. Waiting calls keep their order. The pause that ends last wins.`
 		Example: "  weir pause stripe:live 10m\n  weir pause stripe:live 10m --limit 25/1s,outbound", ValidArgsFunction: a.completeKey,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if d, err = time.ParseDuration(args[1]); err != nil || d <= 0 {
-				return &exit{exitUsage, fmt.Errorf("duration %q: want more than 0, with a unit, as 90s or 10m", args[1])}
+				return &exit{exitUsage, fmt.Errorf("duration %q: want more than 0, at most 12.5 years, with a unit, as 90s or 10m", args[1])}
 			}
 			pause := func(l *weir.Limiter, ctx context.Context, key string) error { return l.Pause(ctx, key, d) }
 			return a.act(cmd, args[0], true, pause, sayPaused)

@@ -203,8 +203,10 @@ func TestPauseResumeReset(t *testing.T) {
 	do(0, "api:other is paused for 10m", "pause", "api:other", "10m", "--limit", "25/5s,outbound")
 	do(0, "until "+time.Now().Add(50*24*time.Hour).UTC().Format("2006-01-"), "pause", "api:other", "1200h", "--limit", "25/5s")
 	do(2, "--limit", "pause", "api:other", "10m", "--limit", "25")
-	do(2, `duration "soon": want more than 0, with a unit, as 90s or 10m`, "pause", "api:user:1", "soon")
-	do(2, `duration "10": want more than 0, with a unit, as 90s or 10m`, "pause", "api:user:1", "10")
+	for _, duration := range []string{"soon", "10", "9999999h"} { // The last is over the range of Go.
+		do(2, `duration "`+duration+`": want more than 0, at most 12.5 years, with a unit, as 90s or 10m`, "pause", "api:user:1", duration)
+	}
+	do(2, "at most 12.5 years", "pause", "api:user:1", "999999h")
 	for _, args := range [][]string{{"pause", "api:", "1m", "--limit", "1/s"}, {"resume", "api:"}, {"reset", "api:"}, {"reset", "weir:{api:}"}} {
 		do(2, "no key: the key is empty\n", args...)
 	}

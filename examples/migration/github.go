@@ -30,12 +30,6 @@ func githubAfter(store weir.Store, base http.RoundTripper) (*http.Client, error)
 	if err != nil {
 		return nil, err
 	}
-	again, err := retry.New(retry.Config{
-		Base:     limited,
-		Statuses: []int{http.StatusForbidden, http.StatusTooManyRequests},
-		Veto: func(_ *http.Request, resp *http.Response, _ error) bool { // a 403 for lack of rights
-			return resp != nil && resp.StatusCode == http.StatusForbidden && resp.Header.Get("Retry-After") == ""
-		},
-	})
+	again, err := retry.New(retry.Config{Base: limited}) // a 403 too, but not for lack of rights
 	return &http.Client{Transport: again}, err
 }

@@ -49,7 +49,7 @@ func (g *gitHub) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
 }
 
-// Five processes set labels. Before, each has to find the limit by itself, and then sends
+// Five processes add labels. Before, each has to find the limit by itself, and then sends
 // an empty body.
 func TestGitHub(t *testing.T) {
 	for _, c := range []struct {
@@ -78,7 +78,7 @@ func TestGitHub(t *testing.T) {
 				var calls sync.WaitGroup
 				for _, client := range c.clients(t, api) {
 					calls.Go(func() {
-						r := httptest.NewRequest(http.MethodPut, "https://api.github.com/repos/a/b/issues/1/labels", http.NoBody)
+						r := httptest.NewRequest(http.MethodPost, "https://api.github.com/repos/a/b/issues/1/labels", http.NoBody)
 						r.RequestURI = ""
 						r.Header.Set("Authorization", "Bearer token")
 						r.Body, r.ContentLength = io.NopCloser(strings.NewReader("hello")), 5

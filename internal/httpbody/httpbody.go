@@ -26,29 +26,27 @@ type End struct {
 
 // OnEnd calls ended once, when the body of resp ends: it was read to its end, failed
 // or was closed. Without a body that is now. With counts End is complete; otherwise
-// only Whole is set. A body that can be written to, or writes itself, still can.
+// only Whole is set. A body that can be written to still can.
 func OnEnd(resp *http.Response, counts bool, ended func(*End)) {
-	if resp.Body == nil || resp.Body == http.NoBody {
+	if isEmpty(resp) {
 		ended(&End{Whole: true})
 		return
 	}
 	b := &body{ReadCloser: resp.Body, counts: counts, ended: ended}
-	w, writes := resp.Body.(io.Writer) // of 101 Switching Protocols
-	_, writesTo := resp.Body.(io.WriterTo)
-	writesTo = writesTo && !counts // What it writes itself can't be counted.
-	switch {
-	case writes && writesTo:
-		resp.Body = struct {
-			switchedBody
-			io.WriterTo
-		}{switchedBody{b, w}, writerTo{b}}
-	case writes:
+	resp.Body = b
+	if w, writes := b.ReadCloser.(io.Writer); writes { // of 101 Switching Protocols
 		resp.Body = switchedBody{b, w}
-	case writesTo:
-		resp.Body = writerTo{b}
-	default:
-		resp.Body = b
 	}
+}
+
+// isEmpty reports whether resp has no body. By HTTP/2 its Body is not http.NoBody.
+func isEmpty(resp *http.Response) bool {
+	if resp.Body == nil || resp.Body == http.NoBody {
+		return true
+	}
+	head := resp.Request != nil && resp.Request.Method == http.MethodHead
+	none := head || resp.ContentLength == 0 || resp.StatusCode == http.StatusNotModified
+	return none && resp.ProtoMajor >= 2
 }
 
 // body calls ended at its end.
@@ -123,17 +121,6 @@ func (b switchedBody) CloseWrite() error {
 		return c.CloseWrite()
 	}
 	return fmt.Errorf("weir: transport: CloseWrite: %w", http.ErrNotSupported)
-}
-
-// writerTo is a watched body that writes itself.
-type writerTo struct{ *body }
-
-func (b writerTo) WriteTo(w io.Writer) (n int64, err error) {
-	whole := false
-	defer func() { b.finish(whole) }()
-	n, err = b.ReadCloser.(io.WriterTo).WriteTo(w)
-	whole = err == nil
-	return n, err
 }
 
 // NeverSent reports whether a request failed before it had a connection: to the

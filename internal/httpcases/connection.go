@@ -94,7 +94,7 @@ func testWriteDeadline(t *testing.T, start serve) {
 	}
 }
 
-// testFiles serves a part of a file, by the system's own copy if there is one.
+// testFiles serves a part of a file.
 func testFiles(t *testing.T, start serve) {
 	path := filepath.Join(t.TempDir(), "file")
 	content := bytes.Repeat([]byte("0123456789"), 300_000)

@@ -14,11 +14,10 @@
 //
 // # Windows
 //
-// A window is a counter with a TTL. It opens at the first admitted unit and ends with
-// the TTL. Periods are whole milliseconds, rounded up. Redis drops a key once its clock
-// has passed the end, so a window may last a millisecond longer than its period.
-// Decisions include that millisecond: waiting exactly RetryAfter succeeds. A shorter
-// period takes effect with the next counted call, a longer one with the next window.
+// A window is a counter with a TTL. It opens at the first admitted unit and ends with the TTL.
+// Periods are whole milliseconds, rounded up. Redis drops a key once its clock has passed the end,
+// a millisecond later. Decisions include it: waiting exactly RetryAfter succeeds. A shorter period
+// takes effect with the next counted call, a longer one with the next window.
 //
 // # Refused calls
 //
@@ -29,8 +28,9 @@
 //
 // In the last 100 ms of a window the store uses WATCH: units leave the next window only if a
 // command is under way for longer. Units that it can't surely take back stay until the window's
-// end, and RetryAfter includes that. In one rare case a call counts in no window: refused calls
-// left a window empty, the call takes its first unit, and the window ends in the same round trip.
+// end, and RetryAfter includes that. A window that refused calls left empty gets its full period
+// one round trip after its first unit. Until then the RetryAfter of other calls is that of the
+// old end, and if the window ends, the unit counts in no window.
 //
 // # Errors
 //
