@@ -17,7 +17,6 @@ const (
 	maxPause  = 24 * time.Hour
 )
 
-// changeRequest is the body of a change.
 type changeRequest struct {
 	Action  string  `json:"action"` // pause, resume or reset
 	ID      string  `json:"id"`     // of a row
@@ -83,8 +82,5 @@ func (c *changeRequest) check() error {
 func (c *changeRequest) pause() time.Duration {
 	return time.Duration(c.Seconds * float64(time.Second)).Truncate(time.Microsecond)
 }
-
-// savedName is the name of a saved page.
-func savedName() string { return "weir-" + time.Now().UTC().Format("20060102-150405") + ".html" }
 
 var errNoKey = errors.New("the page knows no such key any more")

@@ -38,7 +38,6 @@ type counts struct {
 	read    second                            // the last reading of Redis
 }
 
-// limiterCounts are those of a limiter.
 type limiterCounts struct {
 	name             string
 	admitted         atomic.Int64
@@ -56,7 +55,6 @@ func (l *limiterCounts) allRefused() (n int64) {
 	return n
 }
 
-// of returns the counts of a limiter.
 func (c *counts) of(limiter string) *limiterCounts {
 	if l, ok := c.limiters.Load(limiter); ok {
 		return l.(*limiterCounts)

@@ -1,19 +1,74 @@
 package dashboard
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"path"
+	"slices"
+	"strconv"
 	"strings"
+	"time"
+
+	"github.com/goweir/weir/store"
+	"github.com/redis/go-redis/v9"
 )
+
+// Config configures a Dashboard; see [New]. Its zero value is valid: the page then shows
+// the events of this process alone.
+type Config struct {
+	// Client reads weir's state in Redis. The Dashboard never closes it, and needs no
+	// script: SCAN, GETRANGE, LRANGE, ZCARD, ZRANGE, TIME and PING are enough. Changes need the
+	// commands of a redisstore too. Nil: the page shows no state of Redis.
+	Client redis.UniversalClient
+	// Prefix is that of redisstore.Config. Empty: "weir:".
+	Prefix string
+	// ShowKeys shows keys as they are, also personal data such as user names and IP
+	// addresses. False: the page shows the first ten hexadecimal digits of a key's
+	// SHA-256. Such a hash keeps keys out of pictures, but a guessed key can be checked
+	// against it.
+	ShowKeys bool
+	// AllowChanges lets visitors pause, resume and reset keys. It needs a Client.
+	// Requests of other sites are refused. False: the page is read-only.
+	AllowChanges bool
+	// Interval is the time between two updates of the page, and between two readings of
+	// Redis: 250 ms to 1 minute. 0: 1 s.
+	Interval time.Duration
+	// MaxKeys is the maximum number of keys that the page reads, 1 to 1 000 000, at about
+	// 1 kB each. The page says if there are more. 0: 10 000.
+	MaxKeys int
+}
+
+const (
+	defaultInterval = time.Second
+	minInterval     = 250 * time.Millisecond
+	maxInterval     = time.Minute
+	defaultMaxKeys  = 10_000
+	mostMaxKeys     = 1_000_000
+)
+
+// check reports the first wrong field, as a *store.ConfigError.
+func (c *Config) check() error {
+	wrong := func(field, want, got string) error {
+		return &store.ConfigError{Field: "dashboard.Config." + field, Want: want, Got: got}
+	}
+	switch {
+	case c.AllowChanges && c.Client == nil:
+		return wrong("AllowChanges", "false without a Client", "true")
+	case c.Interval != 0 && (c.Interval < minInterval || c.Interval > maxInterval):
+		return wrong("Interval", "0, or 250ms to 1m", c.Interval.String())
+	case c.MaxKeys < 0 || c.MaxKeys > mostMaxKeys:
+		return wrong("MaxKeys", "0 to 1000000", strconv.Itoa(c.MaxKeys))
+	}
+	return nil
+}
 
 // Dashboard is the page: an http.Handler. Its Observe is the weir.Hook for the events of
 // this process. It is safe for concurrent use. Create one with [New].
 type Dashboard struct {
 	cfg    Config
-	names  namer
 	name   string // of this process
 	origin *http.CrossOriginProtection
 
@@ -30,12 +85,11 @@ func New(cfg Config) (*Dashboard, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	cfg = cfg.withDefaults()
-	d := &Dashboard{cfg: cfg, names: namer{plain: cfg.ShowKeys}, name: processName(), origin: http.NewCrossOriginProtection()}
-	d.hook.names = d.names
+	cfg.Interval, cfg.MaxKeys = cmp.Or(cfg.Interval, defaultInterval), cmp.Or(cfg.MaxKeys, defaultMaxKeys)
+	d := &Dashboard{cfg: cfg, name: processName(), origin: http.NewCrossOriginProtection(), hook: hook{names: namer{plain: cfg.ShowKeys}}}
 	if cfg.Client != nil {
 		var err error
-		if d.reader, err = newReader(cfg, d.names); err != nil {
+		if d.reader, err = newReader(cfg); err != nil {
 			return nil, err
 		}
 	}
@@ -112,16 +166,14 @@ func (d *Dashboard) once(w http.ResponseWriter, r *http.Request, page bool) {
 	}
 	document := assemble()
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Disposition", `attachment; filename="`+savedName()+`"`)
+	w.Header().Set("Content-Disposition", `attachment; filename="weir-`+time.Now().UTC().Format("20060102-150405")+`.html"`)
 	_, _ = w.Write(document.with(data))
 }
 
 // allow reports whether a request has one of the methods, or answers it.
 func allow(w http.ResponseWriter, r *http.Request, methods ...string) bool {
-	for _, m := range methods {
-		if r.Method == m {
-			return true
-		}
+	if slices.Contains(methods, r.Method) {
+		return true
 	}
 	w.Header().Set("Allow", strings.Join(methods, ", "))
 	http.Error(w, "method not allowed", http.StatusMethodNotAllowed)

@@ -29,7 +29,6 @@ type processPart struct {
 	Store    storePart    `json:"store"`
 }
 
-// limiterRow are totals of a limiter.
 type limiterRow struct {
 	Limiter     string           `json:"limiter"`
 	Admitted    int64            `json:"admitted"`
@@ -74,7 +73,6 @@ type redisPart struct {
 	InFlight     int64 `json:"in_flight"`
 }
 
-// keyName names a key in a row.
 type keyName struct {
 	// ID names the key in /change.
 	ID      string `json:"id"`
@@ -83,7 +81,6 @@ type keyName struct {
 	Key string `json:"key"`
 }
 
-// waitingRow is a key with waiting calls.
 type waitingRow struct {
 	keyName
 	// Calls is the number of waiting calls in all processes; -1: some, of unknown number.
@@ -97,7 +94,6 @@ type waitingRow struct {
 	Oldest int64 `json:"oldest_ms"`
 }
 
-// slowedRow is a key with a brake.
 type slowedRow struct {
 	keyName
 	// Pause is the time until the pause ends; 0: there is none.
@@ -109,7 +105,6 @@ type slowedRow struct {
 	Reason string `json:"reason"`
 }
 
-// busyRow is a key with used limits.
 type busyRow struct {
 	keyName
 	Limits   []limitRow `json:"limits"`
@@ -119,7 +114,6 @@ type busyRow struct {
 	Refused int64 `json:"refused"`
 }
 
-// limitRow is the use of a limit.
 type limitRow struct {
 	Limit     string `json:"limit"`
 	Max       int64  `json:"max"`
@@ -138,7 +132,6 @@ type upstreamRow struct {
 	Age int64 `json:"age_ms"`
 }
 
-// fallbackRow is the state of a fallback.
 type fallbackRow struct {
 	Name  string `json:"name"`
 	State string `json:"state"`

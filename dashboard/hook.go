@@ -101,7 +101,6 @@ func (h *hook) braked(k fullKey, e *weir.Event, now time.Time) {
 	}
 }
 
-// note notes an event of a key.
 func (h *hook) note(kind, level string, e *weir.Event, text string) {
 	h.notes.add(kind+" "+e.Scope, level, e.Scope+" "+h.names.show(e.Key)+": "+text)
 }

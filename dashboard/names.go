@@ -44,11 +44,8 @@ func (n namer) name(limiter, key string) keyName {
 
 // idOf returns the identity of a key in /change: 80 bits, so no two keys share one.
 func idOf(limiter, key string) string {
-	h := sha256.New()
-	h.Write([]byte(limiter))
-	h.Write([]byte{0}) // Names of limiters have no zero byte.
-	h.Write([]byte(key))
-	return hex.EncodeToString(h.Sum(nil)[:10])
+	sum := sha256.Sum256([]byte(limiter + "\x00" + key)) // Names of limiters have no zero byte.
+	return hex.EncodeToString(sum[:10])
 }
 
 // shorten makes valid UTF-8 of a text, and cuts off its end if it is too long. Characters

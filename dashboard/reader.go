@@ -20,7 +20,6 @@ type reader struct {
 	client redis.UniversalClient
 	survey *inspect.Survey
 	store  *redisstore.Store // for brakes
-	names  namer
 
 	mu      sync.Mutex
 	running chan struct{} // closed when the reading ends; nil: none runs
@@ -65,12 +64,12 @@ type view struct {
 	away time.Time
 }
 
-func newReader(cfg Config, names namer) (*reader, error) {
+func newReader(cfg Config) (*reader, error) {
 	i, err := inspect.New(cfg.Client, cfg.Prefix)
 	if err != nil {
 		return nil, rename(err, "Prefix")
 	}
-	r := &reader{client: cfg.Client, names: names}
+	r := &reader{client: cfg.Client}
 	if r.survey, err = i.Survey(cfg.MaxKeys); err != nil {
 		return nil, rename(err, "MaxKeys")
 	}
@@ -170,7 +169,6 @@ func (r *reader) run(ctx context.Context, done chan struct{}) {
 	}
 }
 
-// ping measures a round trip.
 func (r *reader) ping(ctx context.Context) (time.Duration, error) {
 	began := time.Now()
 	err := r.client.Ping(ctx).Err()

@@ -6,10 +6,8 @@ import (
 	"time"
 
 	"github.com/goweir/weir/internal/inspect"
-	"github.com/goweir/weir/store"
 )
 
-// maxRows bounds the rows of each table.
 const maxRows = 50
 
 // frame makes the frame of a moment, without its points.
@@ -144,14 +142,12 @@ func (t *tables) busy(v view, keys []*inspect.Key) []busyRow {
 		row := busyRow{keyName: t.names.name(limiter, key), Limits: []limitRow{}, InFlight: u.InFlight, Calls: u.hot.calls, Refused: u.hot.refused}
 		for i := range u.Limits {
 			l := &u.Limits[i]
-			row.Limits = append(row.Limits, limitRow{policy(&l.Limit), l.Max(), l.Used, l.Remaining, ms(l.ResetAfter - v.age(u.Key, t.now))})
+			row.Limits = append(row.Limits, limitRow{inspect.Describe(&l.Limit), l.Max(), l.Used, l.Remaining, ms(l.ResetAfter - v.age(u.Key, t.now))})
 		}
 		rows = append(rows, row)
 	}
 	return rows
 }
-
-func policy(l *store.Limit) string { return inspect.Describe(l) }
 
 func first[T any](rows []T) []T { return rows[:min(len(rows), maxRows)] }
 

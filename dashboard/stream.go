@@ -1,7 +1,7 @@
 package dashboard
 
 import (
-	"bytes"
+	"fmt"
 	"net/http"
 	"time"
 )
@@ -34,13 +34,7 @@ func (d *Dashboard) events(w http.ResponseWriter, r *http.Request) {
 	out := http.NewResponseController(w)
 	write := func(event string, data []byte) error {
 		_ = out.SetWriteDeadline(time.Now().Add(writeTimeout)) // Without support, the server's timeout applies.
-		var b bytes.Buffer
-		b.WriteString("event: ")
-		b.WriteString(event)
-		b.WriteString("\ndata: ")
-		b.Write(data)
-		b.WriteString("\n\n")
-		if _, err := w.Write(b.Bytes()); err != nil {
+		if _, err := fmt.Fprintf(w, "event: %s\ndata: %s\n\n", event, data); err != nil {
 			return err
 		}
 		return out.Flush()

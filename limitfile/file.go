@@ -51,10 +51,10 @@ type File struct {
 	open  context.Context // until Close
 	close context.CancelFunc
 
-	mu       sync.Mutex  // held while the file is read, and closed
-	seen     fingerprint // of the content that counts, right or wrong
-	proposed fingerprint // of the last content that was found
-	err      error       // in the content of seen
+	mu       sync.Mutex // held while the file is read, and closed
+	seen     string     // the content that counts, right or wrong, or the error of reading
+	proposed string     // the last content that was found
+	err      error      // in the content of seen
 }
 
 // Open reads a limits file and watches it until Close. It fails if the file is
@@ -151,10 +151,11 @@ func (f *File) read(complete bool) (changed bool, err error) {
 		return false, fmt.Errorf("limitfile: %w", os.ErrClosed)
 	}
 	content, err := contentOf(f.cfg.Path)
+	found, before := "content "+string(content), f.proposed
 	if err != nil {
 		err = fmt.Errorf("limitfile: %w", err)
+		found = "error " + err.Error()
 	}
-	found, before := fingerprintOf(content, err), f.proposed
 	if f.proposed = found; found == f.seen || !complete && found != before {
 		return false, f.err
 	}

@@ -30,7 +30,6 @@ type reader struct {
 	lists map[*yaml.Node][]weir.Limit
 }
 
-// limits reads a list of limits.
 func (r *reader) limits(n *yaml.Node, field string) []weir.Limit {
 	n = resolve(n)
 	if limits, known := r.lists[n]; known {
@@ -166,7 +165,6 @@ func (r *reader) longLimit(n *yaml.Node, field string) (limit weir.Limit, ok boo
 	return limit, before == r.count
 }
 
-// units reads a rate or a burst.
 func (r *reader) units(n *yaml.Node, field string) int64 {
 	units, ok := parseUnits(text(n))
 	if !ok || n.Kind != yaml.ScalarNode || n.Tag != tagInt {

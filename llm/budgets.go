@@ -15,7 +15,6 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// unit is the unit of a budget.
 type unit uint8
 
 const (

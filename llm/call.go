@@ -118,10 +118,7 @@ func (b base) next() (http.RoundTripper, error) {
 
 // CloseIdleConnections closes the base's idle connections, if it knows how to.
 func (b base) CloseIdleConnections() {
-	next, err := b.next()
-	if err != nil {
-		return
-	}
+	next, _ := b.next()
 	if c, ok := next.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
 	}

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -67,7 +68,6 @@ type Config struct {
 	Upstream *upstream.Reader
 }
 
-// defaultOutput is the default of Config.Output.
 const defaultOutput = 1024
 
 func wrong(field, want, got string) error {
@@ -126,12 +126,8 @@ func (l *Limits) check(field string) error {
 
 // withDefaults returns the configuration with its defaults filled in.
 func (c Config) withDefaults() Config {
-	if c.Name == "" {
-		c.Name = c.Provider.String()
-	}
-	if c.Output == 0 {
-		c.Output = defaultOutput
-	}
+	c.Name = cmp.Or(c.Name, c.Provider.String())
+	c.Output = cmp.Or(c.Output, defaultOutput)
 	switch c.CachedPercent {
 	case 0:
 		c.CachedPercent = c.Provider.cachedPercent()

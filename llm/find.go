@@ -106,12 +106,12 @@ const maxDepth = 2
 func atEnd(p Provider, data []byte) (u Usage, found bool) {
 	best := maxDepth
 	members(data, func(_ int, value, rest []byte) {
-		depth := -levels(rest)
-		if depth < 1 || depth > best {
+		opened, _ := levels(rest)
+		if opened > -1 || opened < -best {
 			return
 		}
 		if c, ok := readCounts(p, value); ok {
-			u, found, best = c, true, depth
+			u, found, best = c, true, -opened
 		}
 	})
 	return u, found
@@ -120,7 +120,7 @@ func atEnd(p Provider, data []byte) (u Usage, found bool) {
 // atStart looks for a usage in the beginning of a document.
 func atStart(p Provider, data []byte) (u Usage, found bool) {
 	members(data, func(at int, value, _ []byte) {
-		if depth := levels(data[:at]); depth != 1 {
+		if depth, _ := levels(data[:at]); depth != 1 {
 			return
 		}
 		if c, ok := readCounts(p, value); ok {
@@ -150,7 +150,7 @@ func members(data []byte, f func(at int, value, rest []byte)) {
 			if value = bytes.TrimLeft(value, " \t\r\n"); !colon || len(value) == 0 || value[0] != '{' {
 				continue
 			}
-			if n := object(value); n > 0 {
+			if _, n := levels(value[:min(len(value), maxUsage)]); n > 0 {
 				f(at, value[:n], value[n:])
 			}
 		}
@@ -159,28 +159,6 @@ func members(data []byte, f func(at int, value, rest []byte)) {
 
 // maxUsage bounds a usage, in bytes: a response may nest hundreds of them.
 const maxUsage = 2 << 10
-
-// object returns the length of the object at the beginning of data; 0: it is too long or
-// not complete.
-func object(data []byte) int {
-	depth, inString := 0, false
-	for i := 0; i < min(len(data), maxUsage); i++ {
-		switch c := data[i]; {
-		case inString && c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		case inString:
-		case c == '{':
-			depth++
-		case c == '}':
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		}
-	}
-	return 0
-}
 
 // escaped reports whether a quote behind data is part of a string.
 func escaped(data []byte) bool {
@@ -191,9 +169,10 @@ func escaped(data []byte) bool {
 	return (len(data)-n)%2 == 1
 }
 
-// levels returns the number of levels that JSON opens less those that it closes. The
-// text starts outside of a string.
-func levels(data []byte) (n int) {
+// levels returns the number of levels that JSON opens less those that it closes, and the
+// length of the JSON until all are closed; 0: they are not. The text starts outside of a
+// string.
+func levels(data []byte) (n, closed int) {
 	inString := false
 	for i := 0; i < len(data); i++ {
 		switch c := data[i]; {
@@ -205,8 +184,10 @@ func levels(data []byte) (n int) {
 		case c == '{' || c == '[':
 			n++
 		case c == '}' || c == ']':
-			n--
+			if n--; n == 0 && closed == 0 {
+				closed = i + 1
+			}
 		}
 	}
-	return n
+	return n, closed
 }

@@ -169,7 +169,7 @@ func TestUnreadableBodies(t *testing.T) {
 	for name, test := range map[string]struct {
 		body    func() io.Reader
 		getBody func() (io.ReadCloser, error)
-		ends    bool // the context ends in a second
+		ends    bool  // the context ends in a second
 		want    error // nil: any
 	}{
 		"fails":                    {body: func() io.Reader { return iotest.ErrReader(broken) }, want: broken},

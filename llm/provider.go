@@ -3,6 +3,8 @@ package llm
 import (
 	"fmt"
 	"net/http"
+	"net/url"
+	"strings"
 )
 
 // Provider is an API's form of requests and responses. Many services speak OpenAI's.
@@ -53,4 +55,35 @@ func free(status int) bool {
 		return true
 	}
 	return status >= 400 && status < 500
+}
+
+// modelOfURL returns the model that a path names:
+//
+//	/v1beta/models/gemini-2.5-pro:generateContent      Gemini, Vertex AI
+//	/model/anthropic.claude-3-haiku/converse           Bedrock
+//	/openai/deployments/my-gpt/chat/completions        Azure
+func modelOfURL(u *url.URL) string {
+	if u == nil {
+		return ""
+	}
+	segments := strings.Split(strings.Trim(u.EscapedPath(), "/"), "/")
+	for i := 0; i+1 < len(segments); i++ {
+		name, err := url.PathUnescape(segments[i+1])
+		if err != nil {
+			continue
+		}
+		model, _, acts := strings.Cut(name, ":")
+		switch {
+		case segments[i] == "models" && acts:
+			return model
+		case segments[i] == "model" || segments[i] == "deployments":
+			return name
+		}
+	}
+	return ""
+}
+
+// embeds reports whether a path has "embeddings", "embedContent" or the like.
+func embeds(u *url.URL) bool {
+	return u != nil && (strings.HasSuffix(u.Path, "/embeddings") || strings.Contains(u.Path, "mbedContent"))
 }

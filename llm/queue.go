@@ -34,7 +34,6 @@ func newQueue() *queue {
 	return &queue{turns: [2]chan struct{}{make(chan struct{}, 1), make(chan struct{}, 1)}}
 }
 
-// classOf returns the class of a call.
 func classOf(ctx context.Context) int {
 	if line.InBackground(ctx) {
 		return 1

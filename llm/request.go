@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"cmp"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
+	"sync"
 )
 
 // maxBody is the maximum number of bytes of a request's body that are read. A longer
@@ -77,9 +78,7 @@ func estimate(req *http.Request, body []byte) (Request, []byte) {
 	var in requestBody
 	// A field of a wrong type is left out. The provider will refuse it.
 	_ = json.Unmarshal(body, &in)
-	if r.Model == "" {
-		r.Model = in.Model
-	}
+	r.Model = cmp.Or(r.Model, in.Model)
 	maxima := []*float64{in.MaxCompletion, in.MaxOutput, in.MaxTokens, in.GenerationConfig.MaxOutput, in.InferenceConfig.MaxTokens}
 	for _, m := range maxima {
 		if n, ok := count(m); ok && n > 0 {
@@ -110,7 +109,6 @@ func gunzip(body []byte) []byte {
 	return plain
 }
 
-// readBody returns the beginning of the body.
 func readBody(req *http.Request) ([]byte, error) {
 	if req.Body == nil || req.Body == http.NoBody {
 		return nil, nil
@@ -142,33 +140,32 @@ func count(n *float64) (int64, bool) {
 	return int64(*n), true
 }
 
-// modelOfURL returns the model that a path names:
-//
-//	/v1beta/models/gemini-2.5-pro:generateContent      Gemini, Vertex AI
-//	/model/anthropic.claude-3-haiku/converse           Bedrock
-//	/openai/deployments/my-gpt/chat/completions        Azure
-func modelOfURL(u *url.URL) string {
-	if u == nil {
-		return ""
-	}
-	segments := strings.Split(strings.Trim(u.EscapedPath(), "/"), "/")
-	for i := 0; i+1 < len(segments); i++ {
-		name, err := url.PathUnescape(segments[i+1])
-		if err != nil {
-			continue
-		}
-		model, _, acts := strings.Cut(name, ":")
-		switch {
-		case segments[i] == "models" && acts:
-			return model
-		case segments[i] == "model" || segments[i] == "deployments":
-			return name
-		}
-	}
-	return ""
+// heldBody is a body whose beginning was read. Close acts once.
+type heldBody struct {
+	io.Reader
+	close func() error
 }
 
-// embeds reports whether a path has "embeddings", "embedContent" or the like.
-func embeds(u *url.URL) bool {
-	return u != nil && (strings.HasSuffix(u.Path, "/embeddings") || strings.Contains(u.Path, "mbedContent"))
+func (b heldBody) Close() error { return b.close() }
+
+// hold reads the beginning of a body that can be read only once, as the AWS SDK sends
+// it. It returns that, and a copy of the request that sends all of the body. The copy's
+// body closes the request's, also after an error.
+func hold(req *http.Request) (*http.Request, []byte, error) {
+	held, closeBody := *req, sync.OnceValue(req.Body.Close)
+	held.Body = heldBody{req.Body, closeBody}
+	stop := context.AfterFunc(req.Context(), func() { _ = closeBody() }) // A reader may block.
+	defer stop()
+	begin, err := io.ReadAll(io.LimitReader(req.Body, maxBody))
+	if ended := req.Context().Err(); ended != nil {
+		err = ended
+	}
+	if err != nil {
+		return &held, nil, fmt.Errorf("llm: the request's body: %w", err)
+	}
+	held.Body = heldBody{io.MultiReader(bytes.NewReader(begin), req.Body), closeBody}
+	if len(begin) < maxBody {
+		held.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(begin)), nil }
+	}
+	return &held, begin, nil
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/goweir/weir/internal/answer"
 )
 
-// charger charges requests to limiters.
 type charger struct {
 	cfg    *Config
 	levels []Level        // the request's own one first

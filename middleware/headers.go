@@ -9,7 +9,6 @@ import (
 	"github.com/goweir/weir/internal/answer"
 )
 
-// headers sets the rate headers of responses.
 type headers struct {
 	style    HeaderStyle
 	expose   bool

@@ -1,9 +1,12 @@
 package middleware
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"net/http"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/answer"
@@ -69,4 +72,34 @@ func (cfg *Config) keyOf(w http.ResponseWriter, r *http.Request, seen *identitie
 		return "", cfg.fail(w, r, &broken, invalid("OnNoKey", "a status of 400 to 599", strconv.Itoa(status)))
 	}
 	return "", cfg.challenge(w, r, &p)
+}
+
+// identities counts the requests without an identity, until one has an identity.
+type identities struct{ none atomic.Int64 }
+
+func (i *identities) found() {
+	if i.none.Load() < firstRequests {
+		i.none.Store(firstRequests)
+	}
+}
+
+// missed notes a request without an identity, and reports whether it is the one to
+// warn at.
+func (i *identities) missed() bool {
+	return i.none.Load() < firstRequests && i.none.Add(1) == firstRequests
+}
+
+// maxKey bounds the keys that are counted as they stand, in bytes. Stores keep
+// keys, and clients may choose them.
+const maxKey = 1024
+
+// bounded returns the key itself, or for a key over maxKey its start and its hash.
+// Both are a byte longer than maxKey, so no client can send them as a key of its own.
+func bounded(key string) string {
+	if len(key) <= maxKey {
+		return key
+	}
+	sum := sha256.Sum256([]byte(key))
+	text := base64.RawURLEncoding.EncodeToString(sum[:])
+	return key[:maxKey+1-len(text)] + text
 }

@@ -3,6 +3,7 @@ package middleware
 import (
 	"net/http"
 
+	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/answer"
 )
 
@@ -39,4 +40,53 @@ func (cfg *Config) fail(w http.ResponseWriter, r *http.Request, p *answer.Proble
 	}
 	cfg.OnError(r, err)
 	return cfg.refuse(w, r, p)
+}
+
+// LimitedWriter is a ResponseWriter that gets the decision when a limit refuses.
+// Adapters to other protocols than HTTP give one to [Guard.Check], to answer with
+// more than the headers and the problem body say.
+type LimitedWriter interface {
+	http.ResponseWriter
+	// Limited is called once, after the rate headers are set and before the rest of
+	// the answer. It writes nothing. The violations are the problem body's
+	// violated-policies: none when the key is paused.
+	Limited(d weir.Decision, violated []Violation)
+}
+
+// Violation is a limit that refuses.
+type Violation struct {
+	Policy  string // the limit's name, as clients read it
+	Limiter string // the name of its Limiter
+}
+
+// limited answers a request that a limit refused. Its rate headers are set.
+func (cfg *Config) limited(w http.ResponseWriter, r *http.Request, d *answer.Decision) {
+	tellWriter(w, d)
+	h, v := w.Header(), new(answer.Values)
+	if after := d.RetryAfterSeconds(); after != "" {
+		v.Set(h, "Retry-After", after)
+	}
+	if cfg.OnLimited != nil {
+		v.Set(h, "Cache-Control", "no-store")
+		cfg.OnLimited(w, r, *d.Decision)
+		return
+	}
+	d.WriteLimited(w, r, v, cfg.Penalty.Limiter != nil && cfg.isOwn(d.Decision))
+}
+
+// isOwn reports whether a limit of the request's own key binds.
+func (cfg *Config) isOwn(d *weir.Decision) bool {
+	return len(cfg.Levels) == 0 || d.Scope == cfg.Limiter.Name()
+}
+
+func tellWriter(w http.ResponseWriter, d *answer.Decision) {
+	to, ok := w.(LimitedWriter)
+	if !ok {
+		return
+	}
+	var violated []Violation
+	for policy, limiter := range d.Violated() {
+		violated = append(violated, Violation{policy, limiter})
+	}
+	to.Limited(*d.Decision, violated)
 }

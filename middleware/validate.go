@@ -35,6 +35,35 @@ func (cfg *Config) validate() error {
 	return cmp.Or(cfg.Delay.validate(), cfg.Penalty.validate(cfg.Limiter), cfg.validateOthers())
 }
 
+func (d *Delay) validate() error {
+	switch {
+	case d.Max < 0:
+		return invalid("Delay.Max", "0 or more", d.Max.String())
+	case d.Max > 0 && d.MaxWaiting < 1:
+		return invalid("Delay.MaxWaiting", "1 or more, with Delay.Max", strconv.Itoa(d.MaxWaiting))
+	case d.Max == 0 && d.MaxWaiting != 0:
+		return invalid("Delay.MaxWaiting", "0 without Delay.Max", strconv.Itoa(d.MaxWaiting))
+	}
+	return nil
+}
+
+func (p *Penalty) validate(limiter *weir.Limiter) error {
+	if p.Limiter == nil {
+		if p.For != 0 {
+			return invalid("Penalty.For", "0 without Penalty.Limiter", p.For.String())
+		}
+		return nil
+	}
+	_, pauses := limiter.Config().Store.(store.Braker)
+	switch {
+	case !pauses:
+		return invalid("Penalty.Limiter", "none, as the store of Limiter can't pause keys", "one")
+	case p.For <= 0 || p.For > store.MaxPeriod/4:
+		return invalid("Penalty.For", "above 0 and at most 12.5 years", p.For.String())
+	}
+	return nil
+}
+
 // validateOthers reports the first wrong limiter of the penalty, a level or the shadows.
 func (cfg *Config) validateOthers() error {
 	taken, policies := map[string]bool{cfg.Limiter.Name(): true}, map[string]bool{}
@@ -92,4 +121,24 @@ func addPolicies(set map[string]bool, l *weir.Limiter) (twice string) {
 		set[name] = true
 	}
 	return twice
+}
+
+// invalid returns the error that names a field of the Config.
+func invalid(field, want, got string) error {
+	return &weir.ConfigError{Field: "middleware.Config." + field, Want: want, Got: got}
+}
+
+// checkLimiter reports a limiter that can't decide about requests. Those with
+// InFlight can't, as nothing here says when a request has ended.
+func checkLimiter(field string, l *weir.Limiter) error {
+	if l == nil {
+		return invalid(field, "a limiter", "nil")
+	}
+	switch cfg := l.Config(); {
+	case cfg.Store == nil:
+		return invalid(field, "a limiter made by weir.New", "a zero one")
+	case cfg.InFlight > 0:
+		return invalid(field, "a limiter without InFlight", "one of "+strconv.FormatInt(cfg.InFlight, 10)+" in flight")
+	}
+	return nil
 }

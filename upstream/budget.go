@@ -107,7 +107,6 @@ func compare(a, b Budget) int {
 		cmp.Compare(a.Name, b.Name))
 }
 
-// compareShares compares a.Remaining/a.Limit with b.Remaining/b.Limit.
 func compareShares(a, b Budget) int {
 	if a.Remaining == 0 || b.Remaining == 0 {
 		return cmp.Compare(a.Remaining, b.Remaining)

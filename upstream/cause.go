@@ -73,9 +73,7 @@ func causeOf(h http.Header) (c Cause, resource string) {
 func byReason(reason string, c Cause) Cause {
 	c.Limit = reason
 	for word := range strings.FieldsFuncSeq(reason, isSeparator) {
-		if c.Scope == "" {
-			c.Scope = scopes[word]
-		}
+		c.Scope = cmp.Or(c.Scope, scopes[word])
 		c.Concurrent = c.Concurrent || word == "concurrency" || word == "concurrent"
 	}
 	return c

@@ -37,3 +37,39 @@ func (a All) Budgets(h http.Header, date time.Time) []Budget {
 	}
 	return budgets
 }
+
+// Fields is a dialect of one budget, given by the names of its headers. It is for
+// upstreams that [Common] does not understand, or misreads. An empty name stands
+// for a header that the upstream does not send.
+type Fields struct {
+	// Name is the budget's name.
+	Name string
+	// Limit, Remaining and Used name headers that count units. Used counts only with
+	// a limit and without a remaining number.
+	Limit, Remaining, Used string
+	// Reset names the header with the time until the budget is renewed, Window the
+	// header with its length.
+	Reset, Window string
+	// Unit is the unit of the numbers in Reset and Window, for example
+	// time.Millisecond. 0: the second. A number too large for a duration is a moment
+	// since the Unix epoch.
+	Unit time.Duration
+}
+
+// Budgets returns the budget, or none without its headers.
+func (f Fields) Budgets(h http.Header, date time.Time) []Budget {
+	g := group{
+		name:      f.Name,
+		limit:     parseCounts(h.Values(f.Limit)),
+		remaining: parseCounts(h.Values(f.Remaining)),
+		used:      parseCounts(h.Values(f.Used)),
+		reset:     -1,
+	}
+	unit := f.Unit
+	if unit <= 0 {
+		unit = time.Second
+	}
+	g.add(headerName{role: reset, unit: unit}, h.Values(f.Reset), date)
+	g.add(headerName{role: window, unit: unit}, h.Values(f.Window), date)
+	return g.budgets()
+}

@@ -55,7 +55,7 @@ func families(h http.Header, date time.Time) ([]*family, []Budget) {
 func limitNames(h http.Header) []string {
 	var names []string
 	for name := range h {
-		if !isUsual(name) && len(name) <= maxTimeLength && (wordLimit.in(name) || wordRemaining.in(name) || wordReset.in(name)) {
+		if len(name) <= maxTimeLength && (strings.Contains(name, inLimit) || strings.Contains(name, inRemaining) || strings.Contains(name, inReset)) {
 			i, _ := slices.BinarySearch(names, name)
 			names = slices.Insert(names, i, name)[:min(len(names)+1, maxNames)]
 		}
@@ -119,7 +119,6 @@ func (f *family) has(budget string) bool {
 	return slices.ContainsFunc(f.groups, func(g *group) bool { return g.name == budget })
 }
 
-// group returns the group of a budget.
 func (f *family) group(budget string) *group {
 	i := slices.IndexFunc(f.groups, func(g *group) bool { return g.name == budget })
 	if i < 0 {

@@ -8,6 +8,27 @@ import (
 	"time"
 )
 
+// The words limit, remaining, reset and retry-after in the names of headers, without the
+// letters that are upper case in canonical names. All names of every response are searched.
+const (
+	inLimit      = "imit"
+	inRemaining  = "emaining"
+	inReset      = "eset"
+	inRetryAfter = "etry-"
+)
+
+// isUsual reports whether most responses have a header of this name. None of these is
+// about limits. BenchmarkRead takes 130 ns more without the question.
+func isUsual(name string) bool {
+	switch name {
+	case "Age", "Alt-Svc", "Cache-Control", "Cf-Ray", "Connection", "Content-Encoding", "Content-Length", "Content-Type", "Date",
+		"Etag", "Expires", "Keep-Alive", "Last-Modified", "Link", "Server", "Set-Cookie", "Strict-Transport-Security",
+		"Transfer-Encoding", "Vary", "Via", "X-Content-Type-Options", "X-Frame-Options", "X-Powered-By", "X-Request-Id":
+		return true
+	}
+	return false
+}
+
 // role is the meaning of a header for a budget.
 type role int
 
@@ -136,13 +157,10 @@ func parseAfter(family, after string) headerName {
 		n.unit, n.unitWord, tokens = units[tokens[last]], tokens[last], tokens[:last]
 	}
 	n.relative = n.role == reset && (slices.Contains(tokens, "after") || slices.Contains(tokens, "in"))
-	var rest []string
-	for _, token := range tokens {
-		if token != "" && words[token] == bare && !(isTime && slices.Contains(fillers, token)) {
-			rest = append(rest, token)
-		}
-	}
-	n.budget = strings.Trim(strings.Join(rest, "-"), "_")
+	tokens = slices.DeleteFunc(tokens, func(token string) bool {
+		return token == "" || words[token] != bare || isTime && slices.Contains(fillers, token)
+	})
+	n.budget = strings.Trim(strings.Join(tokens, "-"), "_")
 	return n
 }
 

@@ -3,6 +3,8 @@ package upstream
 import (
 	"math"
 	"math/bits"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -17,41 +19,24 @@ type decimal struct {
 
 // parseDecimal reads digits, with or without a point and further digits. Signs,
 // exponents, NaN and Inf are no decimals.
-func parseDecimal(s string) (decimal, bool) {
-	var d decimal
-	i := 0
-	for ; i < len(s) && isDigit(s[i]); i++ {
-		hi, lo := bits.Mul64(d.whole, 10)
-		lo, carry := bits.Add64(lo, uint64(s[i]-'0'), 0)
-		if hi != 0 || carry != 0 {
-			lo = math.MaxUint64 // and stays there: the next digit overflows too
+func parseDecimal(s string) (d decimal, ok bool) {
+	whole, fraction, dotted := strings.Cut(s, ".")
+	if !isDigits(whole) || dotted && !isDigits(fraction) {
+		return d, false
+	}
+	d.whole, _ = strconv.ParseUint(whole, 10, 64) // the maximum if it is larger
+	if dotted {
+		nanos, _ := strconv.ParseUint((fraction + "00000000")[:9], 10, 32)
+		d.nanos = uint32(nanos)
+		if len(fraction) > 9 && strings.Trim(fraction[9:], "0") != "" && d.nanos < 999_999_999 {
+			d.nanos++
 		}
-		d.whole = lo
-	}
-	if i == 0 {
-		return decimal{}, false
-	}
-	if i == len(s) {
-		return d, true
-	}
-	if s[i] != '.' || i+1 == len(s) {
-		return decimal{}, false
-	}
-	scale := uint32(100_000_000)
-	more := false
-	for _, c := range []byte(s[i+1:]) {
-		if !isDigit(c) {
-			return decimal{}, false
-		}
-		d.nanos += uint32(c-'0') * scale
-		more = more || scale == 0 && c != '0'
-		scale /= 10
-	}
-	if more && d.nanos < 999_999_999 {
-		d.nanos++
 	}
 	return d, true
 }
+
+// isDigits reports whether s has digits and nothing else.
+func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 

@@ -30,7 +30,7 @@ const (
 func retryAfter(h http.Header, date time.Time) time.Duration {
 	var found [other + 1]time.Duration
 	for name, values := range h {
-		if !wordRetryAfter.in(name) || len(name) > maxTimeLength {
+		if !strings.Contains(name, inRetryAfter) || len(name) > maxTimeLength {
 			continue
 		}
 		p, unit, ok := retryAfterName(name)
@@ -52,8 +52,8 @@ func retryAfterName(name string) (precision, time.Duration, bool) {
 	if i := strings.LastIndexByte(name, '-'); units[name[i+1:]] > 0 {
 		name, unit = name[:i], units[name[i+1:]]
 	}
-	before, budget, _ := strings.Cut(name, "retry-after")
-	if budget != "" && before != "" && !strings.HasSuffix(before, "limit-") || isInformational(name) { // Budgets: NestJS, Phemex.
+	before, budget, found := strings.Cut(name, "retry-after")
+	if !found || budget != "" && before != "" && !strings.HasSuffix(before, "limit-") || isInformational(name) { // Budgets: NestJS, Phemex.
 		return 0, 0, false
 	}
 	switch {

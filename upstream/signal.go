@@ -73,7 +73,7 @@ func cached(h http.Header) bool {
 // speaks reports whether any header may be about limits. It does not allocate.
 func speaks(h http.Header) bool {
 	for name := range h {
-		if !isUsual(name) && (wordLimit.in(name) || wordRetryAfter.in(name)) {
+		if !isUsual(name) && (strings.Contains(name, inLimit) || strings.Contains(name, inRetryAfter)) {
 			return true
 		}
 	}

@@ -14,7 +14,6 @@ import (
 // draft 07 are structured fields (RFC 9651). A malformed item is left out alone. A
 // field with an empty item is ignored: it has lost a part on its way.
 
-// policyItem is one item of RateLimit-Policy.
 type policyItem struct {
 	name   string
 	quota  int64
@@ -157,7 +156,6 @@ func parsePolicies(values []string) []policyItem {
 	return policies
 }
 
-// parsePartitions reads RateLimit-Partition.
 func parsePartitions(values []string) []partitionItem {
 	var all []partitionItem
 	for _, member := range items(values) {

@@ -9,58 +9,45 @@ import (
 )
 
 // FailCancel makes every Cancel do nothing but return err. Nil ends that.
-func (s *Store) FailCancel(err error) { s.fail(cancel, err) }
+func (s *Store) FailCancel(err error) { s.fail(&s.counts.Cancels, err) }
 
 // FailSettle makes every Settle do nothing but return err. Nil ends that.
-func (s *Store) FailSettle(err error) { s.fail(settle, err) }
+func (s *Store) FailSettle(err error) { s.fail(&s.counts.Settles, err) }
 
 // FailReset makes every Reset do nothing but return err. Nil ends that.
-func (s *Store) FailReset(err error) { s.fail(reset, err) }
+func (s *Store) FailReset(err error) { s.fail(&s.counts.Resets, err) }
 
 // FailBrake makes every Brake do nothing but return err. Nil ends that.
-func (s *Store) FailBrake(err error) { s.fail(brake, err) }
+func (s *Store) FailBrake(err error) { s.fail(&s.counts.Brakes, err) }
 
 // FailRelease makes every Release do nothing but return err. Nil ends that.
-func (s *Store) FailRelease(err error) { s.fail(release, err) }
+func (s *Store) FailRelease(err error) { s.fail(&s.counts.Releases, err) }
 
 // FailRenew makes every Renew do nothing but return err. Nil ends that.
-func (s *Store) FailRenew(err error) { s.fail(renew, err) }
+func (s *Store) FailRenew(err error) { s.fail(&s.counts.Renews, err) }
 
-func (s *Store) fail(m method, err error) {
+// fail sets the error of the method with a count.
+func (s *Store) fail(count *int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.failing == nil {
-		s.failing = make(map[method]error)
+		s.failing = make(map[*int]error)
 	}
-	s.failing[m] = err
+	s.failing[count] = err
 }
 
-// called counts a call and returns the error set for it, if any.
-func (s *Store) called(m method) error {
+// called counts a call and returns the error set for its method, if any.
+func (s *Store) called(count *int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := &s.counts
-	switch m {
-	case cancel:
-		c.Cancels++
-	case settle:
-		c.Settles++
-	case reset:
-		c.Resets++
-	case brake:
-		c.Brakes++
-	case release:
-		c.Releases++
-	case renew:
-		c.Renews++
-	}
-	return s.failing[m]
+	*count++
+	return s.failing[count]
 }
 
 // Cancel implements store.Canceler. The wrapped store never hears of units from
 // Grant: they were charged nowhere.
 func (s *Store) Cancel(ctx context.Context, of any) error {
-	if err := s.called(cancel); err != nil || of == (receipt{}) {
+	if err := s.called(&s.counts.Cancels); err != nil || of == (receipt{}) {
 		return err
 	}
 	if c, ok := s.base.(store.Canceler); ok {
@@ -72,7 +59,7 @@ func (s *Store) Cancel(ctx context.Context, of any) error {
 // Settle implements store.Settler. The wrapped store never hears of units from
 // Grant: they were charged nowhere.
 func (s *Store) Settle(ctx context.Context, of any, costs ...int64) error {
-	if err := s.called(settle); err != nil || of == (receipt{}) {
+	if err := s.called(&s.counts.Settles); err != nil || of == (receipt{}) {
 		return err
 	}
 	if c, ok := s.base.(store.Settler); ok {
@@ -83,7 +70,7 @@ func (s *Store) Settle(ctx context.Context, of any, costs ...int64) error {
 
 // Reset implements store.Resetter.
 func (s *Store) Reset(ctx context.Context, scope, key string) error {
-	if err := s.called(reset); err != nil {
+	if err := s.called(&s.counts.Resets); err != nil {
 		return err
 	}
 	if r, ok := s.base.(store.Resetter); ok {
@@ -94,7 +81,7 @@ func (s *Store) Reset(ctx context.Context, scope, key string) error {
 
 // Brake implements store.Braker.
 func (s *Store) Brake(ctx context.Context, charges []store.Charge, b store.Brake) error {
-	if err := s.called(brake); err != nil {
+	if err := s.called(&s.counts.Brakes); err != nil {
 		return err
 	}
 	if k, ok := s.base.(store.Braker); ok {
@@ -134,7 +121,7 @@ func (w *watch) Stop() {
 
 // Release implements store.Holder.
 func (s *Store) Release(ctx context.Context, scope, key string, ids ...string) error {
-	if err := s.called(release); err != nil {
+	if err := s.called(&s.counts.Releases); err != nil {
 		return err
 	}
 	if h, ok := s.base.(store.Holder); ok {
@@ -145,7 +132,7 @@ func (s *Store) Release(ctx context.Context, scope, key string, ids ...string) e
 
 // Renew implements store.Holder.
 func (s *Store) Renew(ctx context.Context, scope, key string, lease time.Duration, ids ...string) (lost []string, err error) {
-	if err := s.called(renew); err != nil {
+	if err := s.called(&s.counts.Renews); err != nil {
 		return nil, err
 	}
 	if h, ok := s.base.(store.Holder); ok {

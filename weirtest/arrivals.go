@@ -1,6 +1,9 @@
 package weirtest
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Refusal is the reason of a refusal. Its zero value means admitted.
 type Refusal uint8
@@ -77,13 +80,7 @@ func (a Arrivals) MaxIn(window time.Duration) int {
 }
 
 func (a Arrivals) where(keep func(Arrival) bool) Arrivals {
-	var kept Arrivals
-	for _, x := range a {
-		if keep(x) {
-			kept = append(kept, x)
-		}
-	}
-	return kept
+	return slices.DeleteFunc(slices.Clone(a), func(x Arrival) bool { return !keep(x) })
 }
 
 // ring keeps the newest arrivals.
@@ -134,7 +131,6 @@ func (c Counts) Refused() int64 {
 // Arrived returns the number of counted requests.
 func (c Counts) Arrived() int64 { return c.Admitted + c.Refused() }
 
-// note counts one arrival.
 func (c *Counts) note(r Refusal) {
 	switch r {
 	case ByLimit:

@@ -1,6 +1,7 @@
 package weirtest
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strconv"
@@ -113,15 +114,9 @@ func (c ProviderConfig) defaults() ProviderConfig {
 	if c.Cost == nil {
 		c.Cost = func(*http.Request, weir.Limit) int64 { return 1 }
 	}
-	if c.Status == 0 {
-		c.Status = http.StatusTooManyRequests
-	}
-	if c.InFlightStatus == 0 {
-		c.InFlightStatus = c.Status
-	}
-	if c.MaxArrivals == 0 {
-		c.MaxArrivals = defaultArrivals
-	}
+	c.Status = cmp.Or(c.Status, http.StatusTooManyRequests)
+	c.InFlightStatus = cmp.Or(c.InFlightStatus, c.Status)
+	c.MaxArrivals = cmp.Or(c.MaxArrivals, defaultArrivals)
 	return c
 }
 

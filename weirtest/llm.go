@@ -1,12 +1,14 @@
 package weirtest
 
 import (
+	"cmp"
 	"io"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/deadline"
 )
 
 // LLMConfig configures [NewLLM]. The zero value admits everything.
@@ -43,9 +45,7 @@ type LLMConfig struct {
 // its answer has ended. The estimate of the input is a quarter of the body's bytes,
 // that of the output is its maximum, or 1024. A broken answer costs its estimate.
 func NewLLM(cfg LLMConfig) (*Provider, error) {
-	if cfg.Events == 0 {
-		cfg.Events = 4
-	}
+	cfg.Events = cmp.Or(cfg.Events, 4)
 	var limits []weir.Limit
 	for _, l := range []struct {
 		name string
@@ -81,7 +81,6 @@ func (c *LLMConfig) used(p prompt) (in, out int64) {
 	return c.Used(p.body, p.in, p.out)
 }
 
-// answer answers an admitted request.
 func (c *LLMConfig) answer(w http.ResponseWriter, r *http.Request) {
 	p := readPrompt(r)
 	in, out := c.used(p)
@@ -112,7 +111,7 @@ func (c *LLMConfig) answer(w http.ResponseWriter, r *http.Request) {
 
 // wait waits before a part of an answer.
 func (c *LLMConfig) wait(r *http.Request) {
-	if !sleep(r.Context(), c.Pace) {
+	if deadline.Sleep(r.Context(), c.Pace) != nil {
 		panic(http.ErrAbortHandler) // the client has gone
 	}
 }

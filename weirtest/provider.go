@@ -1,6 +1,7 @@
 package weirtest
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -31,7 +32,6 @@ type Provider struct {
 	arrivals ring
 }
 
-// account is the state of one key.
 type account struct {
 	meters   []meter // one for each limit
 	inFlight int
@@ -145,11 +145,7 @@ func (p *Provider) account(at int64, key string) *account {
 		return a
 	}
 	if len(p.accounts) >= p.sweepAt {
-		for k, a := range p.accounts {
-			if a.lapsed(at) {
-				delete(p.accounts, k)
-			}
-		}
+		maps.DeleteFunc(p.accounts, func(_ string, a *account) bool { return a.lapsed(at) })
 		p.sweepAt = max(64, 2*len(p.accounts))
 	}
 	a := &account{meters: make([]meter, len(p.limits))}
@@ -161,10 +157,6 @@ func (p *Provider) account(at int64, key string) *account {
 }
 
 func (a *account) lapsed(at int64) bool {
-	for _, m := range a.meters {
-		if m.reset(at) > 0 {
-			return false
-		}
-	}
-	return a.inFlight == 0
+	used := func(m meter) bool { return m.reset(at) > 0 }
+	return a.inFlight == 0 && !slices.ContainsFunc(a.meters, used)
 }

@@ -7,13 +7,19 @@ import (
 	"strings"
 )
 
-// recorder is an http.ResponseWriter that holds a response in memory. Package
-// httptest has one, but brings a flag into every program that imports it.
+// recorder is an http.ResponseWriter that holds a response in memory, and writes into a
+// pipe after the first Flush of a stream. Package httptest has one without streams, but
+// brings a flag into every program that imports it.
 type recorder struct {
-	header http.Header // the handler's
-	sent   http.Header // header at the time of the status
-	status int
-	body   bytes.Buffer
+	req     *http.Request
+	header  http.Header // the handler's
+	sent    http.Header // header at the time of the status
+	status  int
+	body    bytes.Buffer
+	in      *io.PipeWriter
+	out     *io.PipeReader
+	flushed chan *http.Response // gets the response at the first Flush; nil: it is no stream
+	streams bool
 }
 
 func (w *recorder) Header() http.Header { return w.header }
@@ -31,18 +37,34 @@ func (w *recorder) Write(p []byte) (int, error) {
 	if !hasBody(w.status) {
 		return 0, http.ErrBodyNotAllowed
 	}
+	if w.streams {
+		return w.in.Write(p)
+	}
 	return w.body.Write(p)
 }
 
 // Flush implements http.Flusher.
-func (w *recorder) Flush() { w.WriteHeader(http.StatusOK) }
+func (w *recorder) Flush() {
+	w.WriteHeader(http.StatusOK)
+	if w.streams || w.flushed == nil {
+		return
+	}
+	w.streams = true
+	res := w.response()
+	if w.req.Method != http.MethodHead && hasBody(w.status) {
+		res.ContentLength = -1
+		res.Header.Del("Content-Length")
+		res.Body = io.NopCloser(io.MultiReader(bytes.NewReader(w.body.Bytes()), w.out))
+	}
+	w.flushed <- res
+}
 
 func hasBody(status int) bool {
 	return status != http.StatusNoContent && status != http.StatusNotModified
 }
 
 // response returns the handler's response in the form of http.Transport.
-func (w *recorder) response(req *http.Request) *http.Response {
+func (w *recorder) response() *http.Response {
 	w.WriteHeader(http.StatusOK)
 	h, body := w.sent, w.body.Bytes()
 	res := &http.Response{
@@ -53,12 +75,12 @@ func (w *recorder) response(req *http.Request) *http.Response {
 		ProtoMinor: 1,
 		Header:     h,
 		Body:       http.NoBody,
-		Request:    req,
+		Request:    w.req,
 	}
 	if len(body) > 0 && len(h["Content-Type"]) == 0 && h.Get("Content-Encoding") == "" {
 		h.Set("Content-Type", http.DetectContentType(body))
 	}
-	head := req.Method == http.MethodHead
+	head := w.req.Method == http.MethodHead
 	switch trailer := w.trailer(); {
 	case trailer != nil:
 		res.ContentLength = -1 // a trailer needs a chunked body

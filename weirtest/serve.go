@@ -8,12 +8,13 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/goweir/weir/internal/deadline"
 	"github.com/goweir/weir/store"
 )
 
 // ServeHTTP implements http.Handler.
 func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if p.cfg.Travel != nil && !sleep(r.Context(), p.cfg.Travel(r)) {
+	if p.cfg.Travel != nil && deadline.Sleep(r.Context(), p.cfg.Travel(r)) != nil {
 		return // the client has gone
 	}
 	if p.cfg.KeepBodies > 0 {
@@ -54,7 +55,7 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "too many requests at once", p.cfg.InFlightStatus)
 	case answer.Refused != NotRefused:
 		http.Error(w, "too many requests", p.cfg.Status)
-	case p.cfg.Latency != nil && !sleep(r.Context(), p.cfg.Latency(r)):
+	case p.cfg.Latency != nil && deadline.Sleep(r.Context(), p.cfg.Latency(r)) != nil:
 		return // the client has gone
 	case p.cfg.Handler != nil:
 		p.cfg.Handler.ServeHTTP(w, r)

@@ -1,10 +1,12 @@
 package weirtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
 
+	"github.com/goweir/weir/internal/deadline"
 	"github.com/goweir/weir/store"
 )
 
@@ -62,9 +64,7 @@ func Decide(d store.Decision) Step {
 
 // Fail returns err. Nil: an error of this package. The wrapped store is not asked.
 func Fail(err error) Step {
-	if err == nil {
-		err = errFail
-	}
+	err = cmp.Or(err, errFail)
 	return func(context.Context, store.Request, store.Store) (store.Decision, error) {
 		return store.Decision{}, err
 	}
@@ -89,8 +89,8 @@ func After(d time.Duration, step Step) Step {
 		step = Pass()
 	}
 	return func(ctx context.Context, req store.Request, base store.Store) (store.Decision, error) {
-		if !sleep(ctx, d) {
-			return store.Decision{}, ctx.Err()
+		if err := deadline.Sleep(ctx, d); err != nil {
+			return store.Decision{}, err
 		}
 		return step(ctx, req, base)
 	}
@@ -148,3 +148,30 @@ func grant(req store.Request) store.Decision {
 
 // receipt stands for units that were never charged.
 type receipt struct{}
+
+// allowAll is a store that allows everything and counts nothing. Its brakes and
+// leases do nothing.
+type allowAll struct{}
+
+func (allowAll) Take(ctx context.Context, req store.Request) (store.Decision, error) {
+	if err := ctx.Err(); err != nil {
+		return store.Decision{}, err
+	}
+	return grant(req), nil
+}
+
+func (allowAll) Cancel(context.Context, any) error                         { return nil }
+func (allowAll) Settle(context.Context, any, ...int64) error               { return nil }
+func (allowAll) Reset(context.Context, string, string) error               { return nil }
+func (allowAll) Brake(context.Context, []store.Charge, store.Brake) error  { return nil }
+func (allowAll) Release(context.Context, string, string, ...string) error  { return nil }
+func (allowAll) WatchBrakes(func(string, string, store.Clock)) store.Watch { return noBrakes{} }
+func (allowAll) Renew(context.Context, string, string, time.Duration, ...string) ([]string, error) {
+	return nil, nil
+}
+
+// noBrakes watches a store without brakes: it misses none.
+type noBrakes struct{}
+
+func (noBrakes) Covers(time.Time) bool { return true }
+func (noBrakes) Stop()                 {}

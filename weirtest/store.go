@@ -1,6 +1,7 @@
 package weirtest
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -31,22 +32,10 @@ type Store struct {
 	mu       sync.Mutex
 	script   []Step
 	always   Step
-	failing  map[method]error
+	failing  map[*int]error // by the count of the method
 	counts   StoreCounts
 	requests []store.Request
 }
-
-// method is an optional method of a store that can fail on command.
-type method int
-
-const (
-	cancel method = iota
-	settle
-	reset
-	brake
-	release
-	renew
-)
 
 // StoreCounts are the calls of a Store since it was made or cleared, whatever
 // their outcome.
@@ -71,10 +60,7 @@ var (
 // NewStore returns a Store that wraps base. Nil: a store that allows everything and
 // counts nothing.
 func NewStore(base store.Store) *Store {
-	if base == nil {
-		base = allowAll{}
-	}
-	return &Store{base: base, always: Pass()}
+	return &Store{base: cmp.Or[store.Store](base, allowAll{}), always: Pass()}
 }
 
 // Next adds steps to the script. Each call of Take uses one up. A nil Step is Pass.

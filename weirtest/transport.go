@@ -32,17 +32,7 @@ func (t inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err = cmp.Or(context.Cause(ctx), err, sendable(req)); err != nil {
 		return nil, err
 	}
-	if t.provider.cfg.Stream {
-		return t.stream(req, body)
-	}
-	rec := &recorder{header: make(http.Header)}
-	if err := serve(t.provider, rec, arriving(req, body)); err != nil {
-		return nil, err
-	}
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx) // the caller has gone
-	}
-	return t.answer(rec.response(req), func() {}), nil
+	return t.serve(req, body)
 }
 
 // answer returns a response whose body is counted while it is open. The caller closes
@@ -55,13 +45,16 @@ func (t inProcess) answer(res *http.Response, closed func()) *http.Response {
 	return res
 }
 
-// stream serves a request on a goroutine, and returns the response at the first Flush
-// of the handler, or at its end. As behind a socket, the handler's context ends when
-// the caller closes the response's body, and its writes fail then.
-func (t inProcess) stream(req *http.Request, body []byte) (*http.Response, error) {
+// serve serves a request on a goroutine, and returns the response at the end of the
+// handler, or with Stream at its first Flush. As behind a socket, the handler's context
+// ends when the caller closes the response's body, and its writes fail then.
+func (t inProcess) serve(req *http.Request, body []byte) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(req.Context())
 	out, in := io.Pipe()
-	w := &streamer{recorder: recorder{header: make(http.Header)}, req: req, in: in, out: out, flushed: make(chan *http.Response, 1)}
+	w := &recorder{req: req, header: make(http.Header), in: in, out: out}
+	if t.provider.cfg.Stream {
+		w.flushed = make(chan *http.Response, 1)
+	}
 	ended := make(chan error, 1)
 	go func() {
 		defer cancel()
@@ -87,7 +80,7 @@ func (t inProcess) stream(req *http.Request, body []byte) (*http.Response, error
 		if err != nil {
 			return nil, err
 		}
-		return t.answer(w.response(req), func() {}), nil
+		return t.answer(w.response(), func() {}), nil
 	case <-req.Context().Done():
 		<-ended
 		return nil, context.Cause(req.Context())
@@ -132,16 +125,10 @@ func sendable(req *http.Request) error {
 func arriving(req *http.Request, body []byte) *http.Request {
 	in := req.Clone(req.Context())
 	in.URL = &url.URL{Path: req.URL.Path, RawPath: req.URL.RawPath, RawQuery: req.URL.RawQuery, ForceQuery: req.URL.ForceQuery}
-	if in.URL.Path == "" {
-		in.URL.Path = "/"
-	}
+	in.URL.Path = cmp.Or(in.URL.Path, "/")
 	in.RequestURI = in.URL.RequestURI()
-	if in.Method == "" {
-		in.Method = http.MethodGet
-	}
-	if in.Host == "" {
-		in.Host = req.URL.Host
-	}
+	in.Method = cmp.Or(in.Method, http.MethodGet)
+	in.Host = cmp.Or(in.Host, req.URL.Host)
 	if in.Header == nil {
 		in.Header = make(http.Header)
 	}

@@ -54,7 +54,7 @@ func (a *action) limiter(s *session, t *target, k *inspect.Key, needed bool) (*w
 }
 
 // act finds the key, changes it, and reports its new state.
-func (a *action) act(cmd *cobra.Command, text string, needed bool, do func(ctx context.Context, l *weir.Limiter, t *target, before *inspect.Key) error, say func(before, after *inspect.Key) string) error {
+func (a *action) act(cmd *cobra.Command, text string, needed bool, do func(l *weir.Limiter, ctx context.Context, key string) error, say func(before, after *inspect.Key) string) error {
 	return a.with(func(s *session) error {
 		t, err := s.target(text)
 		if err != nil {
@@ -68,17 +68,14 @@ func (a *action) act(cmd *cobra.Command, text string, needed bool, do func(ctx c
 		if err != nil {
 			return err
 		}
-		if err := do(cmd.Context(), l, &t, &before); err != nil {
+		if err := do(l, cmd.Context(), t.key); err != nil {
 			return err
 		}
 		after, err := s.Stored(cmd.Context(), t.stored)
 		if err != nil {
 			return err
 		}
-		if a.json {
-			return printJSON(cmd.OutOrStdout(), after)
-		}
-		return writeLine(cmd.OutOrStdout(), "%s", say(&before, &after))
+		return a.print(cmd, after, func(p *page) { p.line("%s", say(&before, &after)) })
 	})
 }
 
@@ -99,9 +96,8 @@ refused or wait. Waiting calls keep their order. The pause that ends last wins.`
 			if d, err = time.ParseDuration(args[1]); err != nil || d <= 0 {
 				return &exit{exitUsage, fmt.Errorf("duration %q: want more than 0, at most 12.5 years, with a unit, as 90s or 10m", args[1])}
 			}
-			return a.act(cmd, args[0], true, func(ctx context.Context, l *weir.Limiter, t *target, _ *inspect.Key) error {
-				return l.Pause(ctx, t.key, d)
-			}, sayPaused)
+			pause := func(l *weir.Limiter, ctx context.Context, key string) error { return l.Pause(ctx, key, d) }
+			return a.act(cmd, args[0], true, pause, sayPaused)
 		},
 	}
 	a.connection.flags(c)
@@ -136,9 +132,7 @@ func newResume() *cobra.Command {
 		Long:    "Lifts a pause, a lower rate, and all else that slows a key down beyond its\nlimits. Other processes hear of it at once.",
 		Example: "  weir resume stripe:live", ValidArgsFunction: a.completeKey,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.act(cmd, args[0], false, func(ctx context.Context, l *weir.Limiter, t *target, _ *inspect.Key) error {
-				return l.Resume(ctx, t.key)
-			}, func(before, after *inspect.Key) string {
+			return a.act(cmd, args[0], false, (*weir.Limiter).Resume, func(before, after *inspect.Key) string {
 				if before.Brake.Pause == 0 && !before.Brake.Slow() {
 					return after.Text() + " was neither paused nor slower."
 				}
@@ -159,9 +153,7 @@ that is not weir's. All units are free at once. Calls that wait keep their
 slots.`,
 		Example: "  weir reset api:user:1", ValidArgsFunction: a.completeKey,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.act(cmd, args[0], false, func(ctx context.Context, l *weir.Limiter, t *target, _ *inspect.Key) error {
-				return l.Reset(ctx, t.key)
-			}, func(before, after *inspect.Key) string {
+			return a.act(cmd, args[0], false, (*weir.Limiter).Reset, func(before, after *inspect.Key) string {
 				if before.Missing && before.InFlight == 0 {
 					return after.Text() + " had no state."
 				}

@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"sync"
@@ -19,7 +18,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// bench has the command's flags.
 type bench struct {
 	connection
 	callers  int
@@ -105,13 +103,9 @@ func (b *bench) run(cmd *cobra.Command, s *session) error {
 	if err = errors.Join(err, b.clean(cmd.Context(), s, key)); err != nil {
 		return err
 	}
-	if b.json {
-		return printMeasurementsJSON(cmd.OutOrStdout(), all)
-	}
-	return printMeasurements(cmd.OutOrStdout(), all)
+	return b.print(cmd, measurementsJSON(all), func(p *page) { p.measurements(all) })
 }
 
-// measureAll makes the measurements.
 func (b *bench) measureAll(cmd *cobra.Command, s *session, l *weir.Limiter, key func(i int) string) (all []measurement, err error) {
 	decide := func(ctx context.Context, i int) error {
 		d, err := l.Allow(ctx, key(i))
@@ -197,14 +191,14 @@ func measure(ctx context.Context, callers int, d time.Duration, call func(ctx co
 	return m, cmp.Or(ctx.Err(), err)
 }
 
-func printMeasurements(out io.Writer, all []measurement) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+func (p *page) measurements(all []measurement) {
+	w := tabwriter.NewWriter(p, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "\tCALLS\tFAILED\tPER SECOND\tP50\tP90\tP99\tMAX\t")
 	for i := range all {
 		m := &all[i]
 		fmt.Fprintf(w, "%s\t%d\t%d\t%.0f\t%s\t%s\t%s\t%s\t\n", m.Name, len(m.times), m.Failed, m.perSecond(), micro(m.at(0.5)), micro(m.at(0.9)), micro(m.at(0.99)), micro(m.at(1)))
 	}
-	return w.Flush()
+	_ = w.Flush() // A page never fails.
 }
 
 // micro writes a duration in whole microseconds, or for people above 10 ms.
@@ -215,7 +209,8 @@ func micro(d time.Duration) string {
 	return inspect.Short(d)
 }
 
-func printMeasurementsJSON(out io.Writer, all []measurement) error {
+// measurementsJSON are measurements for programs.
+func measurementsJSON(all []measurement) any {
 	type row struct {
 		Name      string  `json:"name"`
 		Callers   int     `json:"callers"`
@@ -232,7 +227,7 @@ func printMeasurementsJSON(out io.Writer, all []measurement) error {
 		m := &all[i]
 		rows = append(rows, row{m.Name, m.Callers, len(m.times), m.Failed, m.perSecond(), m.at(0.5).Seconds(), m.at(0.9).Seconds(), m.at(0.99).Seconds(), m.at(1).Seconds()})
 	}
-	return printJSON(out, struct {
+	return struct {
 		Rows []row `json:"measurements"`
-	}{rows})
+	}{rows}
 }

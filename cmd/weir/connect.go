@@ -3,10 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"time"
@@ -32,7 +30,6 @@ func (c *connection) flags(cmd *cobra.Command) {
 	f.BoolVar(&c.json, "json", false, "print JSON")
 }
 
-// session is an open connection.
 type session struct {
 	*redisstore.Store
 	*inspect.Inspector
@@ -101,7 +98,6 @@ func (s *session) target(text string) (t target, err error) {
 	return t, nil
 }
 
-// find reads the state of a KEY.
 func (s *session) find(ctx context.Context, text string) (inspect.Key, error) {
 	t, err := s.target(text)
 	if err != nil {
@@ -148,8 +144,13 @@ func (c *connection) completeKey(cmd *cobra.Command, args []string, start string
 	return found, cobra.ShellCompDirectiveNoFileComp
 }
 
-func printJSON(out io.Writer, v any) error {
-	e := json.NewEncoder(out)
-	e.SetEscapeHTML(false)
-	return e.Encode(v)
+// print writes v as JSON with --json, and else text.
+func (c *connection) print(cmd *cobra.Command, v any, text func(p *page)) error {
+	if c.json {
+		return printJSON(cmd.OutOrStdout(), v)
+	}
+	var p page
+	text(&p)
+	_, err := cmd.OutOrStdout().Write(p.Bytes())
+	return err
 }

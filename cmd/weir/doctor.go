@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/goweir/weir/internal/inspect"
@@ -44,12 +43,7 @@ func (c *connection) examine(cmd *cobra.Command, s *session, q inspect.Query) er
 	if err := cmd.Context().Err(); err != nil {
 		return failed(err)
 	}
-	var err error
-	if c.json {
-		err = printFindingsJSON(cmd.OutOrStdout(), found, cut)
-	} else {
-		err = printFindings(cmd.OutOrStdout(), found, cut)
-	}
+	err := c.print(cmd, findingsJSON(found, cut), func(p *page) { p.findings(found, cut) })
 	switch {
 	case err != nil:
 		return err
@@ -77,33 +71,26 @@ func diagnose(ctx context.Context, s *session, q inspect.Query) (found []redisst
 	return found, cut
 }
 
-func printFindings(out io.Writer, found []redisstore.Finding, cut bool) error {
+func (p *page) findings(found []redisstore.Finding, cut bool) {
 	if len(found) == 0 {
-		if err := writeLine(out, "No findings: the client, the servers and the keys are well."); err != nil {
-			return err
-		}
+		p.line("No findings: the client, the servers and the keys are well.")
 	}
 	for i := range found {
 		f, at := &found[i], ""
 		if f.Server != "" {
 			at = " at " + f.Server
 		}
-		if err := writeLine(out, "%s: %s%s: %s.", f.Level, f.Name, at, f.What); err != nil {
-			return err
-		}
+		p.line("%s: %s%s: %s.", f.Level, f.Name, at, f.What)
 		if f.Err != nil {
-			if err := writeLine(out, "  Error: %s", message(f.Err)); err != nil {
-				return err
-			}
+			p.line("  Error: %s", message(f.Err))
 		}
-		if err := writeLine(out, "  Remedy: %s.", f.Remedy); err != nil {
-			return err
-		}
+		p.line("  Remedy: %s.", f.Remedy)
 	}
-	return writeCut(out, cut)
+	p.cut(cut)
 }
 
-func printFindingsJSON(out io.Writer, found []redisstore.Finding, cut bool) error {
+// findingsJSON are findings for programs.
+func findingsJSON(found []redisstore.Finding, cut bool) any {
 	type finding struct {
 		Level  redisstore.Level `json:"level"`
 		Name   string           `json:"name"`
@@ -120,8 +107,8 @@ func printFindingsJSON(out io.Writer, found []redisstore.Finding, cut bool) erro
 		}
 		list = append(list, g)
 	}
-	return printJSON(out, struct {
+	return struct {
 		Findings []finding `json:"findings"`
 		Cut      bool      `json:"cut"`
-	}{list, cut})
+	}{list, cut}
 }

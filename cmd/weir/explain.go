@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/goweir/weir/internal/inspect"
 	"github.com/spf13/cobra"
@@ -21,11 +20,7 @@ queue, the brake, and the next call.`,
 				if err != nil {
 					return err
 				}
-				if conn.json {
-					err = printJSON(cmd.OutOrStdout(), k)
-				} else {
-					err = printExplained(cmd.OutOrStdout(), &k)
-				}
+				err = conn.print(cmd, k, func(p *page) { p.explain(&k) })
 				if err == nil && k.Err != nil { // The text has it.
 					return &exit{code: exitFound}
 				}
@@ -37,16 +32,11 @@ queue, the brake, and the next call.`,
 	return c
 }
 
-func printExplained(out io.Writer, k *inspect.Key) error {
-	if err := writeLine(out, "%s, stored as %s on %s", k.Text(), k.Stored, k.Server); err != nil {
-		return err
-	}
+func (p *page) explain(k *inspect.Key) {
+	p.line("%s, stored as %s on %s", k.Text(), k.Stored, k.Server)
 	for _, line := range k.Explain() {
-		if err := writeLine(out, "%s", line); err != nil {
-			return err
-		}
+		p.line("%s", line)
 	}
-	return nil
 }
 
 func newPeek() *cobra.Command {
@@ -66,11 +56,7 @@ not have Config.InFlight: calls in flight refuse no call here.`,
 				if err != nil {
 					return err
 				}
-				if conn.json {
-					err = printJSON(cmd.OutOrStdout(), k)
-				} else {
-					err = printPeek(cmd.OutOrStdout(), &k)
-				}
+				err = conn.print(cmd, k, func(p *page) { p.peek(&k) })
 				if err == nil && !k.Next.Allowed {
 					return &exit{code: exitFound}
 				}
@@ -82,7 +68,7 @@ not have Config.InFlight: calls in flight refuse no call here.`,
 	return c
 }
 
-func printPeek(out io.Writer, k *inspect.Key) error {
+func (p *page) peek(k *inspect.Key) {
 	text := "allowed"
 	if !k.Next.Allowed {
 		text = fmt.Sprintf("refused (%s), retry after %s", k.Next.Reason, inspect.Short(k.Next.RetryAfter))
@@ -93,14 +79,9 @@ func printPeek(out io.Writer, k *inspect.Key) error {
 	if k.InFlight > 0 {
 		text += fmt.Sprintf(", %d in flight", k.InFlight)
 	}
-	if err := writeLine(out, "%s: %s", k.Text(), text); err != nil {
-		return err
-	}
+	p.line("%s: %s", k.Text(), text)
 	for i := range k.Limits {
 		l := &k.Limits[i]
-		if err := writeLine(out, "  %s: %d of %d remaining, reset after %s", inspect.Describe(&l.Limit), l.Remaining, l.Max(), inspect.Short(l.ResetAfter)); err != nil {
-			return err
-		}
+		p.line("  %s: %d of %d remaining, reset after %s", inspect.Describe(&l.Limit), l.Remaining, l.Max(), inspect.Short(l.ResetAfter))
 	}
-	return nil
 }

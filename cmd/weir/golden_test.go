@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -70,53 +68,48 @@ func keysOfTest() []inspect.Key {
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	keys := keysOfTest()
-	each := func(f func(out io.Writer, k *inspect.Key) error) func(io.Writer) error {
-		return func(out io.Writer) error {
+	each := func(f func(p *page, k *inspect.Key)) func(*page) {
+		return func(p *page) {
 			for i := range keys {
-				if err := errors.Join(f(out, &keys[i]), writeLine(out, "")); err != nil {
-					return err
-				}
+				f(p, &keys[i])
+				p.line("")
 			}
-			return nil
 		}
 	}
-	for name, write := range map[string]func(out io.Writer) error{
-		"table":   func(out io.Writer) error { return writeTable(out, keys, 0) },
-		"explain": each(printExplained),
-		"peek": each(func(out io.Writer, k *inspect.Key) error {
-			if k.Err != nil {
-				return nil // peek fails
+	asJSON := func(v any) func(*page) {
+		return func(p *page) {
+			if err := printJSON(p, v); err != nil {
+				t.Error(err)
 			}
-			return printPeek(out, k)
+		}
+	}
+	for name, write := range map[string]func(*page){
+		"table":   func(p *page) { p.table(keys, 0) },
+		"explain": each((*page).explain),
+		"peek": each(func(p *page, k *inspect.Key) {
+			if k.Err == nil { // Otherwise peek fails.
+				p.peek(k)
+			}
 		}),
-		"json": each(func(out io.Writer, k *inspect.Key) error { return printJSON(out, k) }),
-		"top": func(out io.Writer) error {
-			var b bytes.Buffer
+		"json": each(func(p *page, k *inspect.Key) { asJSON(k)(p) }),
+		"top": func(p *page) {
 			l := listing{sort: "use"}
-			l.draw(&b, "weir:", inspect.Listing{Keys: keys[:4], At: began, Cut: true}, keys, 80, 2*time.Second)
-			_, err := out.Write(b.Bytes())
-			return err
+			l.draw(p, "weir:", inspect.Listing{Keys: keys, At: began, Cut: true}, 4, 80, 2*time.Second)
 		},
-		"doctor": func(out io.Writer) error {
-			return printFindings(out, []redisstore.Finding{
+		"doctor": func(p *page) {
+			p.findings([]redisstore.Finding{
 				{Name: "eviction", Level: redisstore.Warning, Server: "redis:6379", What: "it evicts", Remedy: "set noeviction"},
 				{Name: "away", Level: redisstore.Fault, What: "it is away", Remedy: "start it", Err: errors.New("one\ntwo")},
 			}, true)
 		},
-		"doctor-well": func(out io.Writer) error { return printFindings(out, nil, false) },
-		"doctor-json": func(out io.Writer) error {
-			return printFindingsJSON(out, []redisstore.Finding{{Name: "away", Level: redisstore.Fault, Server: "redis:6379", What: "it is away", Remedy: "start it", Err: errors.New("one\ntwo")}}, true)
-		},
-		"bench": func(out io.Writer) error { return printMeasurements(out, measured()) },
-		"bench-json": func(out io.Writer) error {
-			return printMeasurementsJSON(out, measured())
-		},
+		"doctor-well": func(p *page) { p.findings(nil, false) },
+		"doctor-json": asJSON(findingsJSON([]redisstore.Finding{{Name: "away", Level: redisstore.Fault, Server: "redis:6379", What: "it is away", Remedy: "start it", Err: errors.New("one\ntwo")}}, true)),
+		"bench":       func(p *page) { p.measurements(measured()) },
+		"bench-json":  asJSON(measurementsJSON(measured())),
 	} {
 		t.Run(name, func(t *testing.T) {
-			var b bytes.Buffer
-			if err := write(&b); err != nil {
-				t.Fatal(err)
-			}
+			var b page
+			write(&b)
 			golden(t, name, b.String())
 			if name == "top" {
 				for line := range strings.Lines(b.String()) {
@@ -177,10 +170,8 @@ func TestDocs(t *testing.T) {
 // TestNarrowTable: 40 columns show keys.
 func TestNarrowTable(t *testing.T) {
 	t.Parallel()
-	var b bytes.Buffer
-	if err := writeTable(&b, keysOfTest(), 40); err != nil {
-		t.Fatal(err)
-	}
+	var b page
+	b.table(keysOfTest(), 40)
 	if got := b.String(); !strings.HasPrefix(got, "USED  NEXT") || !strings.Contains(got, "api:user:1") || !strings.Contains(got, "stripe:live") {
 		t.Errorf("got\n%s", got)
 	}

@@ -49,7 +49,6 @@ func (l *listing) flags(cmd *cobra.Command, sort inspect.Order, first int) {
 	})
 }
 
-// check reports a wrong flag.
 func (l *listing) check() error {
 	wrong := func(flag string, got any, want string) error {
 		return &exit{exitUsage, errFlag(flag, fmt.Sprint(got), want)}
@@ -67,23 +66,25 @@ func (l *listing) check() error {
 	return nil
 }
 
-// read lists keys in the order of the flags, and returns the number of all. Some keys may
-// come with an error: that of a server of which none came.
-func (l *listing) read(cmd *cobra.Command, s *session) (found inspect.Listing, all int, err error) {
+// read lists keys in the order of the flags. Some keys may come with an error: that of a
+// server of which none came.
+func (l *listing) read(cmd *cobra.Command, s *session) (found inspect.Listing, err error) {
 	q := l.query
 	p := newProgress(cmd.ErrOrStderr())
 	q.Progress = func(keys int) { p.show("%d keys", keys) }
 	found, err = s.List(cmd.Context(), q)
 	p.clear()
-	if len(found.Keys) == 0 && err != nil {
-		return found, 0, err
-	}
 	found.Cut = found.Cut || err != nil && l.json
 	_ = inspect.Sort(found.Keys, inspect.Order(l.sort)) // check has refused a wrong order.
-	if all = len(found.Keys); l.first > 0 {
-		found.Keys = found.Keys[:min(l.first, all)]
+	return found, err
+}
+
+// top returns the keys that --first prints.
+func (l *listing) top(keys []inspect.Key) []inspect.Key {
+	if l.first > 0 {
+		return keys[:min(l.first, len(keys))]
 	}
-	return found, all, err
+	return keys
 }
 
 func newKeys() *cobra.Command {
@@ -95,92 +96,68 @@ func newKeys() *cobra.Command {
 			if err := l.check(); err != nil {
 				return err
 			}
-			return l.with(func(s *session) error { return l.print(cmd, s) })
+			return l.with(func(s *session) error { return l.list(cmd, s) })
 		},
 	}
 	l.flags(c, inspect.ByName, 0)
 	return c
 }
 
-func (l *listing) print(cmd *cobra.Command, s *session) error {
-	found, all, missing := l.read(cmd, s)
-	if all == 0 && missing != nil {
+func (l *listing) list(cmd *cobra.Command, s *session) error {
+	found, missing := l.read(cmd, s)
+	if len(found.Keys) == 0 && missing != nil {
 		return missing
 	}
-	if err := l.show(cmd.OutOrStdout(), s, found, all); err != nil {
+	if err := l.print(cmd, l.report(found), func(p *page) { l.show(p, s.Prefix(), found) }); err != nil {
 		return err
 	}
 	if hint := s.hint(cmd.Context()); hint != "" {
-		_ = writeLine(cmd.ErrOrStderr(), "weir: %s", hint)
+		fmt.Fprintln(cmd.ErrOrStderr(), "weir:", printable(hint))
 	}
 	return missing
 }
 
-func (l *listing) show(out io.Writer, s *session, found inspect.Listing, all int) error {
-	if l.json {
-		return printJSON(out, listingJSON(found, all))
-	}
-	if all == 0 {
-		which := "keys"
+func (l *listing) show(p *page, prefix string, found inspect.Listing) {
+	if len(found.Keys) == 0 {
+		which, answer := "keys", "There are no"
 		if l.query.Limiter != "" || l.query.Contains != "" {
 			which = "such keys"
 		}
-		answer := "There are no"
 		if found.Cut {
 			answer = "The search found no"
 		}
-		if err := writeLine(out, "%s %s under %s.", answer, which, s.Prefix()); err != nil {
-			return err
-		}
-		if err := sayCounters(out, found.Plain); err != nil {
-			return err
-		}
-		return writeCut(out, found.Cut)
+		p.line("%s %s under %s.", answer, which, prefix)
+	} else {
+		p.table(l.top(found.Keys), 0)
 	}
-	if err := writeTable(out, found.Keys, 0); err != nil {
-		return err
-	}
-	if err := sayCounters(out, found.Plain); err != nil {
-		return err
-	}
-	if hidden := all - len(found.Keys); hidden > 0 {
-		if err := writeLine(out, "%d more: --first 0 prints all", hidden); err != nil {
-			return err
-		}
-	}
-	return writeCut(out, found.Cut)
-}
-
-// writeCut says that a bound ended a search for keys, if one did.
-func writeCut(out io.Writer, cut bool) error {
-	if !cut {
-		return nil
-	}
-	return writeLine(out, "There may be more keys: --max-keys and --max-scan end the search.")
-}
-
-// sayCounters says that a listing leaves counters of plainstore out.
-func sayCounters(out io.Writer, n int) error {
-	switch n {
+	switch found.Plain {
 	case 0:
-		return nil
 	case 1:
-		return writeLine(out, "1 counter of plainstore is not listed.")
+		p.line("1 counter of plainstore is not listed.")
+	default:
+		p.line("%d counters of plainstore are not listed.", found.Plain)
 	}
-	return writeLine(out, "%d counters of plainstore are not listed.", n)
+	if hidden := len(found.Keys) - len(l.top(found.Keys)); hidden > 0 {
+		p.line("%d more: --first 0 prints all", hidden)
+	}
+	p.cut(found.Cut)
 }
 
-// listingJSON is a listing for programs.
-func listingJSON(found inspect.Listing, all int) any {
-	if found.Keys == nil {
-		found.Keys = []inspect.Key{}
+// cut says that a bound ended a search for keys, if one did.
+func (p *page) cut(cut bool) {
+	if cut {
+		p.line("There may be more keys: --max-keys and --max-scan end the search.")
 	}
+}
+
+// report is a listing for programs.
+func (l *listing) report(found inspect.Listing) any {
 	return struct {
 		Keys  []inspect.Key `json:"keys"`
 		All   int           `json:"found"`
 		Cut   bool          `json:"cut"`
 		Plain int           `json:"plain_counters"`
-	}{found.Keys, all, found.Cut, found.Plain}
+	}{append([]inspect.Key{}, l.top(found.Keys)...), len(found.Keys), found.Cut, found.Plain}
 }
 
 // progress says on a terminal how far long work is.

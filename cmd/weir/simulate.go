@@ -19,7 +19,6 @@ import (
 //go:generate go run . simulate --limit 5/s --pattern bursts:20/5s --duration 20s --wait 10s --title "Calls that wait: 20 at once each 5 s, under 5 per second" --svg ../../docs/images/algorithms-wait.svg
 //go:generate go run . simulate --limit "with weir: 25/5s,outbound" --pattern bursts:100/30s --duration 90s --wait 1m --provider 25/5s --title "A fleet's calls at a provider that allows 25 per 5 s" --svg ../../docs/images/fleet.svg
 
-// simulation has the command's flags.
 type simulation struct {
 	limits                      []string
 	pattern, log, key, provider string
@@ -192,7 +191,6 @@ func (s *simulation) config() (cfg simulate.Config, err error) {
 // begin is the start of patterns: a midnight.
 var begin = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
 
-// maxCalls bounds the calls of a pattern.
 const maxCalls = 100e6
 
 // calls returns the traffic, and its log, if any.

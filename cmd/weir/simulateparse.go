@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -110,10 +111,7 @@ func parseCandidates(text string, provider bool) (all []simulate.Candidate, err 
 // count gives each limit its named kind, or else other.
 func count(limits []weir.Limit, named []string, other string) (all []store.Limit) {
 	for i, l := range limits {
-		kind := named[i]
-		if kind == "" {
-			kind = other
-		}
+		kind := cmp.Or(named[i], other)
 		if kind == outbound {
 			l = weir.Outbound(l.Rate, l.Period)
 		} else if err := l.Algorithm.UnmarshalText([]byte(kind)); err != nil {

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
 
+	"github.com/goweir/weir/internal/inspect"
 	"github.com/goweir/weir/internal/simulate"
 	"github.com/goweir/weir/internal/svg"
 )
@@ -27,12 +29,8 @@ type picture struct {
 
 // draw returns the SVG chart of reports.
 func (s *simulation) draw(reports []simulate.Report) string {
-	title := s.title
-	if title == "" {
-		title = "weir simulate"
-	}
 	height := svgTop + len(reports)*(stripHeight+stripGap) + svgBottom - stripGap
-	p := picture{Chart: svg.NewDark(svgWidth, height, title), provider: s.provider != ""}
+	p := picture{Chart: svg.NewDark(svgWidth, height, cmp.Or(s.title, "weir simulate")), provider: s.provider != ""}
 	lines := timelines(reports)
 	var most []float64
 	longest := 0
@@ -69,7 +67,6 @@ func timelines(reports []simulate.Report) []simulate.Timeline {
 	return all
 }
 
-// bar returns the parts of a bar.
 func (p *picture) bar(b simulate.Bin) (ok, refused int64) {
 	if p.provider {
 		return b.Served, b.Rejected
@@ -82,7 +79,7 @@ func (p *picture) legend(x float64, window time.Duration) {
 	if p.provider {
 		ok, refused = "admitted by the provider", "refused by the provider"
 	}
-	items := []struct{ text, colour string }{{ok, svg.Strong}, {refused, svg.Alarm}, {"most calls in any " + short(window), svg.Pale}}
+	items := []struct{ text, colour string }{{ok, svg.Strong}, {refused, svg.Alarm}, {"most calls in any " + inspect.Short(window), svg.Pale}}
 	if p.provider {
 		items = items[:2]
 	}
@@ -91,7 +88,7 @@ func (p *picture) legend(x float64, window time.Duration) {
 		p.Text(x+16, 52, item.text, svg.Muted, "start", 12, false)
 		x += 34 + 6.4*float64(len(item.text))
 	}
-	p.Text(16, 52, "calls per "+short(p.step), svg.Muted, "start", 12, false)
+	p.Text(16, 52, "calls per "+inspect.Short(p.step), svg.Muted, "start", 12, false)
 }
 
 // strip draws one report at a height.
@@ -127,14 +124,13 @@ func (p *picture) strip(top float64, r *simulate.Report, t *simulate.Timeline) {
 	if refused > 0 {
 		colour = svg.Alarm
 	}
-	p.Text(right+12, top+12, fmt.Sprintf("%d in the worst %s", r.Worst, short(r.Window)), svg.Dark, "start", 12, true)
+	p.Text(right+12, top+12, fmt.Sprintf("%d in the worst %s", r.Worst, inspect.Short(r.Window)), svg.Dark, "start", 12, true)
 	p.Text(right+12, top+29, fmt.Sprintf("%d of %d refused", refused, r.Offered), colour, "start", 12, false)
 	if r.Max > 0 {
-		p.Text(right+12, top+46, "waits up to "+short(r.Max), svg.Muted, "start", 12, false)
+		p.Text(right+12, top+46, "waits up to "+inspect.Short(r.Max), svg.Muted, "start", 12, false)
 	}
 }
 
-// axis draws the time.
 func (p *picture) axis(y float64) {
 	for _, v := range p.x.Ticks() {
 		x := svgLeft + p.x.At(v)

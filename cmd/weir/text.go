@@ -1,11 +1,26 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
+	"text/tabwriter"
 	"unicode"
+
+	"github.com/goweir/weir/internal/inspect"
+	"github.com/goweir/weir/store/redisstore"
 )
+
+// page is output for persons. One write prints all.
+type page struct{ bytes.Buffer }
+
+// line adds a line, harmless for a terminal.
+func (p *page) line(format string, args ...any) {
+	fmt.Fprintln(p, printable(fmt.Sprintf(format, args...)))
+}
 
 // printable makes a line harmless for a terminal. Texts of a server and of a log may hold
 // control characters, which move the cursor or worse, and marks that turn text around.
@@ -18,10 +33,17 @@ func printable(line string) string {
 	}, line)
 }
 
-// writeLine writes one line.
-func writeLine(out io.Writer, format string, args ...any) error {
-	_, err := fmt.Fprintln(out, printable(fmt.Sprintf(format, args...)))
-	return err
+func printJSON(out io.Writer, v any) error {
+	e := json.NewEncoder(out)
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprint(n, " ", noun, "s")
 }
 
 // completion returns a key as a completion of a text, or false if it is none. A shell
@@ -47,4 +69,87 @@ func completion(key, start string) (text string, ok bool) {
 // special reports whether a character may mean something to a shell.
 func special(r rune) bool {
 	return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && !strings.ContainsRune(":._-/@+,%", r)
+}
+
+// narrow is the width below which a table leaves out columns, so that keys are seen.
+const narrow = 60
+
+// table adds a line for each key, cut off at a width; 0: no cut. All texts are printable
+// ASCII.
+func (p *page) table(keys []inspect.Key, width int) {
+	var b bytes.Buffer
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	row := func(used, units, limit, waiting, next, note, key string) {
+		cells := []string{used, units, limit, waiting, next, note, key}
+		if width > 0 && width < narrow {
+			cells = []string{used, next, key, note}
+		}
+		fmt.Fprintln(w, strings.Join(cells, "\t"))
+	}
+	row("USED", "UNITS", "LIMIT", "WAITING", "NEXT", "NOTE", "KEY")
+	for i := range keys {
+		k := &keys[i]
+		used, units, limit := "-", "-", "-"
+		if l := k.Busiest(); l != nil {
+			used, units = fmt.Sprintf("%3.0f%%", 100*l.Share()), fmt.Sprintf("%d/%d", l.Used, l.Max())
+			limit, _, _ = strings.Cut(inspect.Describe(&l.Limit), " ") // without the algorithm
+			if more := len(k.Limits) - 1; more > 0 {
+				limit += fmt.Sprintf(" +%d", more)
+			}
+		}
+		row(used, units, limit, waiting(k), next(k), note(k), k.Text())
+	}
+	// A bytes.Buffer never fails.
+	_ = w.Flush()
+	for line := range strings.Lines(b.String()) {
+		line = strings.TrimRight(line, "\n ")
+		if width > 0 && len(line) > width {
+			line = line[:width-1] + ">"
+		}
+		p.line("%s", line)
+	}
+}
+
+func waiting(k *inspect.Key) string {
+	switch a := k.Ahead; {
+	case a.Calls == 0:
+		return "-"
+	case a.Calls < 0:
+		return "? " + inspect.Short(a.Last)
+	default:
+		return fmt.Sprintf("%d %s", a.Calls, inspect.Short(a.Last))
+	}
+}
+
+func next(k *inspect.Key) string {
+	switch {
+	case k.Err != nil:
+		return "error"
+	case k.Next.Allowed:
+		return "now"
+	}
+	return inspect.Short(k.Next.RetryAfter)
+}
+
+// note lists the unusual properties of a key.
+func note(k *inspect.Key) string {
+	var list []string
+	add := func(on bool, format string, args ...any) {
+		if on {
+			list = append(list, fmt.Sprintf(format, args...))
+		}
+	}
+	foreign, version := errors.Is(k.Err, redisstore.ErrState), errors.Is(k.Err, redisstore.ErrVersion)
+	add(foreign && !version, "not weir's")
+	add(version, "another version")
+	add(k.Err != nil && !foreign, "can't be read")
+	add(k.Brake.Pause > 0, "paused %s", inspect.Short(k.Brake.Pause))
+	add(k.Brake.Slow(), "rate %d/64", k.Brake.Rate)
+	add(k.InFlight > 0, "%d in flight", k.InFlight)
+	add(k.NoTTL, "no TTL")
+	add(k.Behind > 0, "clock behind")
+	if list == nil {
+		return "-"
+	}
+	return strings.Join(list, ", ")
 }

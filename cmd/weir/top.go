@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -78,12 +77,11 @@ func (l *listing) watch(cmd *cobra.Command, s *session, interval time.Duration) 
 	var away time.Time // when the first reading failed; zero: the last one did not
 	show := func(status string) error {
 		width, height := size(out)
-		b := l.frame(s.Prefix(), last, status, interval, width, height)
-		_, err := out.Write(b.Bytes())
+		_, err := out.WriteString(l.frame(s.Prefix(), last, status, interval, width, height))
 		return err
 	}
 	for first := true; ; first = false {
-		found, missing := l.all(cmd, s)
+		found, missing := l.read(cmd, s)
 		switch status := printable(message(missing)); {
 		case cmd.Context().Err() != nil:
 			return nil // Ctrl-C ends it.
@@ -107,37 +105,14 @@ func (l *listing) watch(cmd *cobra.Command, s *session, interval time.Duration) 
 	}
 }
 
-// all reads the keys without the bound of --first.
-func (l *listing) all(cmd *cobra.Command, s *session) (inspect.Listing, error) {
-	l2 := *l
-	l2.first = 0
-	found, _, missing := l2.read(cmd, s)
-	return found, missing
-}
-
-// once reads and prints once.
 func (l *listing) once(cmd *cobra.Command, s *session) error {
-	found, missing := l.all(cmd, s)
+	found, missing := l.read(cmd, s)
 	if len(found.Keys) == 0 && missing != nil {
 		return missing
 	}
-	whole := found.Keys
-	found.Keys = l.top(whole)
-	if l.json {
-		return cmp.Or(printJSON(cmd.OutOrStdout(), listingJSON(found, len(whole))), missing)
-	}
-	var b bytes.Buffer
-	l.draw(&b, s.Prefix(), found, whole, 0, 0)
-	_, err := cmd.OutOrStdout().Write(b.Bytes())
-	return cmp.Or(err, missing)
-}
-
-// top returns the keys that --first prints.
-func (l *listing) top(keys []inspect.Key) []inspect.Key {
-	if l.first > 0 {
-		return keys[:min(l.first, len(keys))]
-	}
-	return keys
+	return cmp.Or(l.print(cmd, l.report(found), func(p *page) {
+		l.draw(p, s.Prefix(), found, len(l.top(found.Keys)), 0, 0)
+	}), missing)
 }
 
 // size returns the columns and lines of a terminal. Some terminals do not know them.
@@ -154,29 +129,29 @@ const small = 8
 
 // frame draws on a screen, below a status line if there is one. As many keys stand on it as
 // leave room for the other lines.
-func (l *listing) frame(prefix string, found inspect.Listing, status string, interval time.Duration, width, height int) bytes.Buffer {
-	var b bytes.Buffer
+func (l *listing) frame(prefix string, found inspect.Listing, status string, interval time.Duration, width, height int) string {
+	var p page
 	if status != "" {
-		fmt.Fprintln(&b, status)
+		p.line("%s", status)
 	}
 	room := height - 3 - int(one(status != "")+one(height >= small)+one(found.Cut))
-	whole := found.Keys
-	if len(whole) > room {
-		found.Keys = whole[:max(room-1, 1)] // The last line says how many more there are.
+	rows := len(found.Keys)
+	if rows > room {
+		rows = min(rows, max(room-1, 1)) // The last line says how many more there are.
 	}
-	l.draw(&b, prefix, found, whole, width, interval)
-	text := b.String()
+	l.draw(&p, prefix, found, rows, width, interval)
+	text := p.String()
 	if height < small {
 		text = strings.Replace(text, "\n\n", "\n", 1)
 	}
 	return screen(text, width, height)
 }
 
-// draw writes a head of two lines, and the table.
-func (l *listing) draw(b *bytes.Buffer, prefix string, found inspect.Listing, whole []inspect.Key, width int, interval time.Duration) {
+// draw adds a head of two lines about all keys, and a table of the first ones.
+func (l *listing) draw(p *page, prefix string, found inspect.Listing, rows, width int, interval time.Duration) {
 	var paused, slow, refusing, waiting, flights int64
-	for i := range whole {
-		k := &whole[i]
+	for i := range found.Keys {
+		k := &found.Keys[i]
 		paused += one(k.Brake.Pause > 0)
 		slow += one(k.Brake.Slow())
 		refusing += one(!k.Next.Allowed && k.Err == nil)
@@ -187,25 +162,20 @@ func (l *listing) draw(b *bytes.Buffer, prefix string, found inspect.Listing, wh
 	if !found.At.IsZero() {
 		at = found.At.UTC().Format(clock)
 	}
-	fmt.Fprintf(b, "weir top  %s*  %s by %s  %s", printable(prefix), plural(len(whole), "key"), l.sort, at)
+	every := ""
 	if interval > 0 {
-		fmt.Fprintf(b, "  every %s", interval)
+		every = fmt.Sprintf("  every %s", interval)
 	}
-	fmt.Fprintf(b, "\n%d refuse  %d paused  %d slower  %d calls wait  %d in flight\n\n", refusing, paused, slow, waiting, flights)
-	_ = writeTable(b, found.Keys, width) // A bytes.Buffer never fails.
-	if n := len(whole) - len(found.Keys); n > 0 {
-		fmt.Fprintf(b, "%d more\n", n)
+	p.line("weir top  %s*  %s by %s  %s%s", prefix, plural(len(found.Keys), "key"), l.sort, at, every)
+	p.line("%d refuse  %d paused  %d slower  %d calls wait  %d in flight", refusing, paused, slow, waiting, flights)
+	p.line("")
+	p.table(found.Keys[:rows], width)
+	if n := len(found.Keys) - rows; n > 0 {
+		p.line("%d more", n)
 	}
 	if found.Cut {
-		fmt.Fprintln(b, "There may be more keys: see --max-keys and --max-scan.")
+		p.line("There may be more keys: see --max-keys and --max-scan.")
 	}
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprint(n, " ", noun, "s")
 }
 
 func one(on bool) int64 {
@@ -217,7 +187,8 @@ func one(on bool) int64 {
 
 // screen makes lines overwrite those of the frame before. It cuts off what does not fit. It
 // clears a line before it writes it: behind a full line, the cursor stays in the last column.
-func screen(frame string, width, height int) (b bytes.Buffer) {
+func screen(frame string, width, height int) string {
+	var b strings.Builder
 	lines := strings.Split(strings.TrimSuffix(frame, "\n"), "\n")
 	lines = lines[:min(len(lines), height)]
 	b.WriteString(home)
@@ -232,5 +203,5 @@ func screen(frame string, width, height int) (b bytes.Buffer) {
 		}
 		b.WriteString(strings.ToValidUTF8(line[:min(len(line), width)], "")) // No character has more columns than bytes.
 	}
-	return b
+	return b.String()
 }

@@ -207,7 +207,7 @@ func TestScreen(t *testing.T) {
 	}
 	for _, test := range []struct{ width, height int }{{80, 24}, {20, 5}, {1, 1}, {300, 9}, {207, 9}, {8, 9}} {
 		b := screen(whole.String(), test.width, test.height)
-		for y, line := range show(t, b.String(), test.width, test.height) {
+		for y, line := range show(t, b, test.width, test.height) {
 			want := ""
 			if y < 9 {
 				text := fmt.Sprintf("line %d %s", y, strings.Repeat("ü", 100))
@@ -229,6 +229,9 @@ func TestFoot(t *testing.T) {
 		keys[i] = inspect.Key{Limiter: "api", Key: fmt.Sprint("user", i), Next: inspect.Next{Allowed: true}}
 	}
 	l := listing{sort: "use"}
+	if b := l.frame("weir:", inspect.Listing{}, "", time.Second, 80, 1); !strings.Contains(b, "0 keys") {
+		t.Errorf("one line without keys: %q", b)
+	}
 	for _, height := range []int{5, 7, 8, 9, 24, 50, 103, 104, 105, 106, 107, 200} {
 		for _, cut := range []bool{false, true} {
 			for _, status := range []string{"", "Redis is away"} {
@@ -236,7 +239,7 @@ func TestFoot(t *testing.T) {
 					continue
 				}
 				b := l.frame("weir:", inspect.Listing{Keys: keys, Cut: cut}, status, time.Second, 80, height)
-				lines := show(t, b.String(), 80, height)
+				lines := show(t, b, 80, height)
 				for len(lines) > 0 && lines[len(lines)-1] == "" {
 					lines = lines[:len(lines)-1]
 				}

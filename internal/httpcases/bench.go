@@ -56,9 +56,7 @@ func Benchmark(b *testing.B, mount Mount, bare http.Handler) {
 			cfg := middleware.Config{Limiter: NewLimiter(b, Always{}, weir.PerMinute(600)), Key: key}
 			bb.config(&cfg)
 			h, err := mount(cfg, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-			if err != nil {
-				b.Fatal(err)
-			}
+			must(b, err)
 			benchmark(b, h)
 		})
 	}

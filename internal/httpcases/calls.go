@@ -50,7 +50,6 @@ func RunCalls(t *testing.T, mount func(t *testing.T, cfg middleware.Config) Call
 	return n
 }
 
-// call makes the calls of a case.
 func (c testCase) call(t *testing.T, do Caller) {
 	for i, s := range c.steps {
 		time.Sleep(s.after)

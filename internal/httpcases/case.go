@@ -1,12 +1,14 @@
 package httpcases
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -34,7 +36,6 @@ type step struct {
 	want    answer
 }
 
-// build returns the case's Config.
 func (c testCase) build(t *testing.T, open func(testing.TB) weir.Store) middleware.Config {
 	var store weir.Store
 	if c.store != nil {
@@ -46,9 +47,8 @@ func (c testCase) build(t *testing.T, open func(testing.TB) weir.Store) middlewa
 	if limits == nil {
 		limits = []weir.Limit{weir.PerMinute(2)}
 	}
-	cfg := middleware.Config{
-		Limiter: NewLimiter(t, store, limits...), Key: weir.KeyHeader("X-User"), OnError: func(*http.Request, error) {},
-	}
+	cfg := byUser(t, store, limits...)
+	cfg.OnError = func(*http.Request, error) {}
 	if c.config != nil {
 		c.config(&cfg)
 	}
@@ -130,12 +130,17 @@ func compare(t *testing.T, i int, got, want answer) {
 	}
 }
 
-func mustMount(t *testing.T, mount Mount, cfg middleware.Config, h http.Handler) http.Handler {
+func must(t testing.TB, err error) {
 	t.Helper()
-	mounted, err := mount(cfg, h)
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func mustMount(t *testing.T, mount Mount, cfg middleware.Config, h http.Handler) http.Handler {
+	t.Helper()
+	mounted, err := mount(cfg, h)
+	must(t, err)
 	return mounted
 }
 
@@ -145,11 +150,32 @@ func NewLimiter(t testing.TB, store weir.Store, limits ...weir.Limit) *weir.Limi
 	return named(t, store, "api", limits...)
 }
 
+// byUser returns a Config for limits of each X-User.
+func byUser(t testing.TB, store weir.Store, limits ...weir.Limit) middleware.Config {
+	t.Helper()
+	return middleware.Config{Limiter: NewLimiter(t, store, limits...), Key: weir.KeyHeader("X-User")}
+}
+
 func named(t testing.TB, store weir.Store, name string, limits ...weir.Limit) *weir.Limiter {
 	t.Helper()
 	l, err := weir.New(weir.Config{Name: name, Store: store, Limits: limits})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return l
+}
+
+// tally counts statuses.
+type tally [600]atomic.Int64
+
+func (t *tally) add(status int) { t[status].Add(1) }
+
+func (t *tally) of(status int) int { return int(t[status].Load()) }
+
+func (t *tally) String() string {
+	n := map[int]int{}
+	for status := range t {
+		if t.of(status) > 0 {
+			n[status] = t.of(status)
+		}
+	}
+	return fmt.Sprint(n)
 }

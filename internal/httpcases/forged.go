@@ -91,9 +91,7 @@ func testForged(t *testing.T, mount Mount) {
 				from.Trusted = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 			}
 			key, err := weir.KeyClientIP(from)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			cfg := middleware.Config{Limiter: NewLimiter(t, newStore(), weir.Per(limit, 24*time.Hour)), Key: key}
 			srv := httptest.NewServer(mustMount(t, mount, cfg, http.HandlerFunc(handler)))
 			t.Cleanup(srv.Close)
@@ -130,9 +128,7 @@ type wire struct {
 
 func dial(t *testing.T, srv *httptest.Server) *wire {
 	conn, err := net.Dial("tcp", srv.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	return &wire{t, conn, bufio.NewReader(conn)}
 }
@@ -147,9 +143,7 @@ func (c *wire) send(method, body string, lines ...string) int {
 		c.Fatal(err)
 	}
 	resp, err := http.ReadResponse(c.from, nil)
-	if err != nil {
-		c.Fatal(err)
-	}
+	must(c, err)
 	defer func() { _ = resp.Body.Close() }()
 	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
 		c.Fatal(err)

@@ -252,7 +252,7 @@ func testLevels(t *testing.T, mount Mount) {
 	t.Run("one call of the store", func(t *testing.T) {
 		t.Parallel()
 		store := NewCounting()
-		cfg := middleware.Config{Limiter: NewLimiter(t, store, weir.PerMinute(2)), Key: weir.KeyHeader("X-User")}
+		cfg := byUser(t, store, weir.PerMinute(2))
 		withLevels()(t, store, &cfg)
 		h := mustMount(t, mount, cfg, http.HandlerFunc(handler))
 		for i := range 3 {
@@ -265,7 +265,7 @@ func testLevels(t *testing.T, mount Mount) {
 	t.Run("mounted twice, charged once", func(t *testing.T) {
 		t.Parallel()
 		store := NewCounting()
-		cfg := middleware.Config{Limiter: NewLimiter(t, store, weir.PerMinute(2)), Key: weir.KeyHeader("X-User")}
+		cfg := byUser(t, store, weir.PerMinute(2))
 		withLevels()(t, store, &cfg)
 		outer := middleware.Config{Limiter: cfg.Levels[1].Limiter, Key: weir.KeyStatic("all")}
 		h := mustMount(t, mount, outer, mustMount(t, mount, cfg, mustMount(t, mount, cfg, http.HandlerFunc(handler))))
@@ -304,9 +304,8 @@ func testLevels(t *testing.T, mount Mount) {
 	})
 	t.Run("every level has a partition key of its own", func(t *testing.T) {
 		t.Parallel()
-		cfg := middleware.Config{
-			Limiter: NewLimiter(t, newStore(), weir.PerMinute(2)), Key: weir.KeyHeader("X-User"), PartitionSecret: []byte("0123456789abcdef"),
-		}
+		cfg := byUser(t, newStore(), weir.PerMinute(2))
+		cfg.PartitionSecret = []byte("0123456789abcdef")
 		withLevels()(t, newStore(), &cfg)
 		h := mustMount(t, mount, cfg, http.HandlerFunc(handler))
 		partitions := func(q request) (list []string) {

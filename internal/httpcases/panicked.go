@@ -20,9 +20,8 @@ func testPanickedFailures(t *testing.T, mount Mount) {
 		t.Run(fmt.Sprint("HTTP/", version), func(t *testing.T) {
 			t.Parallel()
 			var ran atomic.Int64
-			cfg := middleware.Config{
-				Limiter: NewLimiter(t, newStore(), weir.PerHour(limit)), Key: weir.KeyHeader("X-User"), Settle: middleware.OnlyFailures,
-			}
+			cfg := byUser(t, newStore(), weir.PerHour(limit))
+			cfg.Settle = middleware.OnlyFailures
 			send := attempts(t, version, mustMount(t, mount, cfg, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				ran.Add(1)
 				handler(w, r)
@@ -45,10 +44,8 @@ func testPanickedSizes(t *testing.T, mount Mount) {
 			t.Run(fmt.Sprintf("HTTP/%d, %d bytes", version, size), func(t *testing.T) {
 				t.Parallel()
 				var outcome middleware.Outcome
-				cfg := middleware.Config{
-					Limiter: NewLimiter(t, newStore(), weir.PerHour(1)), Key: weir.KeyHeader("X-User"),
-					Settle: func(_ *http.Request, o middleware.Outcome) int64 { outcome = o; return o.Cost },
-				}
+				cfg := byUser(t, newStore(), weir.PerHour(1))
+				cfg.Settle = func(_ *http.Request, o middleware.Outcome) int64 { outcome = o; return o.Cost }
 				send := attempts(t, version, mustMount(t, mount, cfg, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 					_, _ = io.CopyN(w, strings.NewReader(strings.Repeat("x", int(size))), size)
 					panic(http.ErrAbortHandler)
@@ -76,9 +73,7 @@ func attempts(t *testing.T, version int, h http.Handler) func() bool {
 	}))
 	return func() bool {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL+"/things", http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		r.Header.Set("X-User", "ann")
 		resp, err := srv.Client().Do(r)
 		<-ended // first: a client that leaves makes a Write under way fail

@@ -64,18 +64,14 @@ func newPromises(t *testing.T, seed uint64, store weir.Store, style middleware.H
 			}
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cfg := middleware.Config{
 		Limiter: l, Key: weir.KeyHeader("X-User"), Headers: style,
 		Limits: func(*http.Request) ([]weir.Limit, error) { return p.limits, nil },
 	}
 	costHeader(&cfg)
 	mounted, err := middleware.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p.h = mounted(http.HandlerFunc(handler))
 	return p
 }

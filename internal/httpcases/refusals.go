@@ -10,6 +10,7 @@ import (
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/middleware"
 	"github.com/goweir/weir/store"
+	"github.com/goweir/weir/weirtest"
 )
 
 var noStore = with(twoPerMinute("0", "60"), "Cache-Control", "no-store")
@@ -117,12 +118,12 @@ var failureCases = []testCase{
 	},
 	{
 		name:  "the client leaves while the store decides",
-		store: silent,
+		store: stepping(weirtest.Block()),
 		steps: []step{{takes: time.Second, request: request{user: "ann", ctx: shortly}, want: ended}},
 	},
 	{
 		name:  "the client leaves while the store decides, closed",
-		store: silent, config: failClosed,
+		store: stepping(weirtest.Block()), config: failClosed,
 		steps: []step{{takes: time.Second, request: request{user: "ann", ctx: shortly}, want: ended}},
 	},
 	{

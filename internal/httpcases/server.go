@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
-	"github.com/goweir/weir/middleware"
 )
 
 // serverTests are handlers for a real connection.
@@ -50,9 +49,8 @@ func testServer(t *testing.T, mount Mount) {
 				t.Run(fmt.Sprintf("%s, HTTP/%d, %s", test.name, version, mode), func(t *testing.T) {
 					t.Parallel()
 					test.test(t, func(h http.HandlerFunc) *httptest.Server {
-						cfg := middleware.Config{
-							Limiter: NewLimiter(t, newStore(), weir.PerHour(1)), Key: weir.KeyHeader("X-User"), Settle: settle,
-						}
+						cfg := byUser(t, newStore(), weir.PerHour(1))
+						cfg.Settle = settle
 						return listen(t, version, mustMount(t, mount, cfg, h))
 					})
 				})
@@ -164,9 +162,7 @@ func testUploads(t *testing.T, start serve) {
 	var form strings.Builder
 	mw := multipart.NewWriter(&form)
 	part, err := mw.CreateFormFile("file", "big")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	// The parser allows itself 10 MiB of memory however little it is given.
 	_, _ = part.Write(make([]byte, 11<<20))
 	_ = mw.Close()
@@ -185,9 +181,8 @@ func testUploads(t *testing.T, start serve) {
 func testPanickedUpload(t *testing.T, mount Mount) {
 	t.Parallel()
 	for mode, settle := range map[string]settleFunc{"limited": nil, "settled": asCharged} {
-		cfg := middleware.Config{
-			Limiter: NewLimiter(t, newStore(), weir.PerHour(1)), Key: weir.KeyHeader("X-User"), Settle: settle,
-		}
+		cfg := byUser(t, newStore(), weir.PerHour(1))
+		cfg.Settle = settle
 		h := mustMount(t, mount, cfg, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			r.MultipartForm = new(multipart.Form)
 			r.Pattern = cmp.Or(r.Pattern, "/things/")

@@ -115,9 +115,8 @@ var settleCases = []testCase{
 func testCharging(t *testing.T, mount Mount, open func(testing.TB) weir.Store) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		cfg := middleware.Config{
-			Limiter: NewLimiter(t, open(t), weir.PerMinute(2)), Key: weir.KeyHeader("X-User"), Settle: middleware.OnlyFailures,
-		}
+		cfg := byUser(t, open(t), weir.PerMinute(2))
+		cfg.Settle = middleware.OnlyFailures
 		h := mustMount(t, mount, cfg, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			time.Sleep(time.Second)
 			handler(w, r)
@@ -166,10 +165,8 @@ func testAborted(t *testing.T, mount Mount) {
 		{"failures, another status", middleware.OnlyFailures, flushed(404), middleware.Outcome{Status: 404, Cost: 1}, 429},
 	} {
 		var outcome middleware.Outcome
-		cfg := middleware.Config{
-			Limiter: NewLimiter(t, newStore(), weir.PerHour(1)), Key: weir.KeyHeader("X-User"),
-			Settle: func(r *http.Request, o middleware.Outcome) int64 { outcome = o; return tt.settle(r, o) },
-		}
+		cfg := byUser(t, newStore(), weir.PerHour(1))
+		cfg.Settle = func(r *http.Request, o middleware.Outcome) int64 { outcome = o; return tt.settle(r, o) }
 		h := mustMount(t, mount, cfg, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			tt.handler(w, r)
 			panic(http.ErrAbortHandler)
@@ -195,10 +192,8 @@ func testPanic(t *testing.T, mount Mount) {
 	t.Parallel()
 	for name, settle := range map[string]settleFunc{"failures": middleware.OnlyFailures, "successes": middleware.OnlySuccesses} {
 		var outcome middleware.Outcome
-		cfg := middleware.Config{
-			Limiter: NewLimiter(t, newStore(), weir.PerHour(1)), Key: weir.KeyHeader("X-User"),
-			Settle: func(r *http.Request, o middleware.Outcome) int64 { outcome = o; return settle(r, o) },
-		}
+		cfg := byUser(t, newStore(), weir.PerHour(1))
+		cfg.Settle = func(r *http.Request, o middleware.Outcome) int64 { outcome = o; return settle(r, o) }
 		h := mustMount(t, mount, cfg, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("X-Status") == "" {
 				w.WriteHeader(http.StatusOK)

@@ -29,9 +29,7 @@ func testShadows(t *testing.T, mount Mount) {
 				refused[name]++
 			}
 		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return l
 	}
 	var told []error

@@ -10,22 +10,15 @@ import (
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/middleware"
-	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback"
+	"github.com/goweir/weir/weirtest"
 )
 
 // slow is how long a store or a lookup takes in testSlow.
 const slow = 2 * time.Millisecond
 
-// slowStore is a store behind a network.
-type slowStore struct{ *Counting }
-
-func newSlowStore() slowStore { return slowStore{NewCounting()} }
-
-func (s slowStore) Take(ctx context.Context, req store.Request) (store.Decision, error) {
-	time.Sleep(slow)
-	return s.Counting.Take(ctx, req)
-}
+// newSlowStore returns a store behind a network.
+var newSlowStore = stepping(weirtest.After(slow, nil))
 
 func slowly(*http.Request) { time.Sleep(slow) }
 
@@ -36,9 +29,7 @@ func testSlow(t *testing.T, mount Mount) {
 	limits := []weir.Limit{weir.PerHour(1)}
 	behind := func(t *testing.T, s weir.Store) weir.Store {
 		f, err := fallback.New(fallback.Config{Primary: s})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return f
 	}
 	tests := []struct {
@@ -78,7 +69,7 @@ func testSlow(t *testing.T, mount Mount) {
 		},
 		{
 			name:  "a slow store that settles and delays",
-			store: func(t *testing.T) weir.Store { return slowSettler{newStore().(settler)} },
+			store: func(t *testing.T) weir.Store { return slowSettler{newSlowStore().(*weirtest.Store)} },
 			config: func(_ *testing.T, cfg *middleware.Config) {
 				cfg.Settle = func(_ *http.Request, o middleware.Outcome) int64 { return o.Cost + 1 }
 				cfg.Delay = middleware.Delay{Max: time.Second, MaxWaiting: 1000}
@@ -90,11 +81,11 @@ func testSlow(t *testing.T, mount Mount) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				store := weir.Store(newSlowStore())
+				store := newSlowStore()
 				if tt.store != nil {
 					store = tt.store(t)
 				}
-				cfg := middleware.Config{Limiter: NewLimiter(t, store, limits...), Key: weir.KeyHeader("X-User")}
+				cfg := byUser(t, store, limits...)
 				if tt.config != nil {
 					tt.config(t, &cfg)
 				}
@@ -123,21 +114,10 @@ func testSlow(t *testing.T, mount Mount) {
 	}
 }
 
-type settler interface {
-	weir.Store
-	store.Settler
-	store.Canceler
-}
-
-// slowSettler is a slow store that can settle.
-type slowSettler struct{ settler }
-
-func (s slowSettler) Take(ctx context.Context, req store.Request) (store.Decision, error) {
-	time.Sleep(slow)
-	return s.settler.Take(ctx, req)
-}
+// slowSettler is a slow store that settles slowly.
+type slowSettler struct{ *weirtest.Store }
 
 func (s slowSettler) Settle(ctx context.Context, receipt any, costs ...int64) error {
 	time.Sleep(slow)
-	return s.settler.Settle(ctx, receipt, costs...)
+	return s.Store.Settle(ctx, receipt, costs...)
 }

@@ -30,9 +30,8 @@ func testTransparent(t *testing.T, mount Mount, version int) {
 		skip   func(*http.Request) bool
 		settle settleFunc
 	}{{"skipped", func(*http.Request) bool { return true }, nil}, {"limited", nil, nil}, {"settled", nil, asCharged}} {
-		cfg := middleware.Config{
-			Limiter: NewLimiter(t, newStore(), weir.PerHour(1)), Key: weir.KeyHeader("X-User"), Skip: mode.skip, Settle: mode.settle,
-		}
+		cfg := byUser(t, newStore(), weir.PerHour(1))
+		cfg.Skip, cfg.Settle = mode.skip, mode.settle
 		var found string
 		srv := listen(t, version, mustMount(t, mount, cfg, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			everything(w, r)
@@ -69,10 +68,8 @@ func testHints(t *testing.T, mount Mount) {
 		},
 	} {
 		var outcome middleware.Outcome
-		cfg := middleware.Config{
-			Limiter: NewLimiter(t, newStore(), weir.PerHour(1)), Key: weir.KeyHeader("X-User"),
-			Settle: func(_ *http.Request, o middleware.Outcome) int64 { outcome = o; return o.Cost },
-		}
+		cfg := byUser(t, newStore(), weir.PerHour(1))
+		cfg.Settle = func(_ *http.Request, o middleware.Outcome) int64 { outcome = o; return o.Cost }
 		srv := listen(t, 1, mustMount(t, mount, cfg, h))
 		resp := call(t, srv, nil, "")
 		srv.Close() // The handler has ended then.
@@ -146,15 +143,11 @@ func transcript(t *testing.T, srv *httptest.Server) string {
 		},
 	})
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, srv.URL+"/things", io.MultiReader(strings.NewReader("up"), strings.NewReader("load")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r.Header.Set("X-User", "ann")
 	r.Trailer = http.Header{"X-Upload-Sum": {"7"}}
 	resp, err := srv.Client().Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = resp.Body.Close() }()
 	fmt.Fprintln(&b, resp.Proto, resp.Status, resp.ContentLength, resp.TransferEncoding, resp.Uncompressed)
 	header(resp.Header)

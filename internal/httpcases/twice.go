@@ -138,9 +138,8 @@ func testTwice(t *testing.T, mount Mount) {
 // testTwiceAway mounts a guard that fails open around another guard of the same limiter.
 func testTwiceAway(t *testing.T, mount Mount, inside middleware.StoreFailure, status int, takes int64) {
 	store := &Counting{Store: failing(errSecret)()}
-	outer := middleware.Config{
-		Limiter: NewLimiter(t, store, weir.PerMinute(2)), Key: weir.KeyHeader("X-User"), OnError: func(*http.Request, error) {},
-	}
+	outer := byUser(t, store, weir.PerMinute(2))
+	outer.OnError = func(*http.Request, error) {}
 	inner := outer
 	inner.OnStoreFailure = inside
 	h := mustMount(t, mount, outer, mustMount(t, mount, inner, http.HandlerFunc(handler)))

@@ -83,7 +83,6 @@ func (e *examples) of(one, more string) string {
 	return text
 }
 
-// faults are the faults of one server.
 type faults struct {
 	server                             string
 	lasting, foreign, versions, behind examples
@@ -113,7 +112,7 @@ func (i *Inspector) faultsOf(ctx context.Context, n node, q *Query, f *faults) e
 	} else if after := time.Now(); now.After(after) {
 		f.skew = now.Sub(after)
 	}
-	_, err = i.scan(ctx, n, q, func(names []rediskey.Name) (bool, error) {
+	_, err = i.scan(ctx, n, 0, q.Step, q.steps(), func(names []rediskey.Name) (bool, error) {
 		return len(f.lasting.seen) < q.MaxKeys, i.lasting(ctx, n, names, f)
 	})
 	if err == nil {
@@ -140,7 +139,6 @@ func (i *Inspector) lasting(ctx context.Context, n node, names []rediskey.Name, 
 	return err
 }
 
-// look finds faults of a state.
 func (f *faults) look(k *Key) {
 	switch {
 	case errors.Is(k.Err, redisstore.ErrVersion):

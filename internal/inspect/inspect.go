@@ -1,3 +1,10 @@
+// Package inspect reads the limits that package redisstore keeps in Redis, for people: the
+// keys under a prefix, their use, bookings ahead, brakes and calls in flight. The command
+// weir and the dashboard show its results.
+//
+// It changes nothing. It sends SCAN with a bound, and for each key GETRANGE, PTTL, LRANGE,
+// ZCARD and ZRANGE in pipelines, and TIME. It runs no script, so a user with these
+// commands is enough. All arithmetic is that of package exact.
 package inspect
 
 import (
@@ -68,12 +75,8 @@ func (i *Inspector) nodeOf(ctx context.Context, state string) (node, error) {
 	return redisclient.ServerOf(ctx, i.client, state)
 }
 
-// Key reads the key of a limiter. A key without state is [Key.Missing], and no error.
-func (i *Inspector) Key(ctx context.Context, limiter, key string) (Key, error) {
-	return i.Stored(ctx, rediskey.State(i.prefix, limiter, key))
-}
-
-// Stored reads a key by the name of its state in Redis.
+// Stored reads a key by the name of its state in Redis. A key without state is
+// [Key.Missing], and no error.
 func (i *Inspector) Stored(ctx context.Context, state string) (Key, error) {
 	name, ok := rediskey.Parse(i.prefix, state)
 	if !ok || name.Part != "" {

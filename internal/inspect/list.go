@@ -3,6 +3,7 @@ package inspect
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -68,16 +69,15 @@ func (i *Inspector) List(ctx context.Context, q Query) (Listing, error) {
 	return l, failed
 }
 
-// listNode adds the keys of one server.
 func (i *Inspector) listNode(ctx context.Context, n node, q *Query, l *Listing) error {
 	seen := map[string]bool{}
-	cut, err := i.scan(ctx, n, q, func(names []rediskey.Name) (more bool, err error) {
+	next, err := i.scan(ctx, n, 0, q.Step, q.steps(), func(names []rediskey.Name) (more bool, err error) {
 		var states []wanted
 		for _, name := range names {
 			if isCounter(name.Part) && q.wants(&name) {
 				l.Plain++
 			}
-			if name.Part != "" && name.Part != "log" && name.Part != "held" || seen[name.State] || !q.wants(&name) {
+			if !isOfState(name.Part) || seen[name.State] || !q.wants(&name) {
 				continue
 			}
 			seen[name.State] = true
@@ -86,6 +86,7 @@ func (i *Inspector) listNode(ctx context.Context, n node, q *Query, l *Listing) 
 		}
 		room := q.MaxKeys - len(l.Keys)
 		full := len(states) > room
+		l.Cut = l.Cut || full
 		for part := range slices.Chunk(states[:min(len(states), room)], batch) {
 			keys, err := i.read(ctx, n, part, fewLog)
 			if err != nil {
@@ -102,9 +103,11 @@ func (i *Inspector) listNode(ctx context.Context, n node, q *Query, l *Listing) 
 		}
 		return !full, nil
 	})
-	l.Cut = l.Cut || cut
+	l.Cut = l.Cut || next != 0
 	return err
 }
+
+func isOfState(part string) bool { return part == "" || part == "log" || part == "held" }
 
 func isCounter(part string) bool { return len(part) == 1 && part[0] >= '0' && part[0] <= '7' }
 
@@ -116,37 +119,76 @@ func (q *Query) wants(name *rediskey.Name) bool {
 	return q.Contains == "" || strings.Contains(k.Text(), q.Contains)
 }
 
-// scan passes names of the prefix to each, step by step, some more than once. It reports
-// whether a bound or the function ended the search.
-func (i *Inspector) scan(ctx context.Context, n node, q *Query, each func(names []rediskey.Name) (more bool, err error)) (cut bool, err error) {
+// steps returns the number of SCANs on a server.
+func (q *Query) steps() int { return (q.MaxScan + q.Step - 1) / q.Step }
+
+// scan passes names of the prefix to each, step by step from a cursor on, some more than
+// once. It returns the cursor after so many steps, or after each has ended the search; 0:
+// there are no more names.
+func (i *Inspector) scan(ctx context.Context, n node, cursor uint64, step, steps int, each func(names []rediskey.Name) (more bool, err error)) (next uint64, err error) {
 	pattern := escapePattern(i.prefix) + "{*"
-	cursor := uint64(0)
-	for scanned := 0; ; {
-		found, next, err := n.Scan(ctx, cursor, pattern, int64(q.Step)).Result()
+	for range steps {
+		found, next, err := n.Scan(ctx, cursor, pattern, int64(step)).Result()
 		if err != nil {
-			return false, err
+			return cursor, err
 		}
+		cursor = next
 		var names []rediskey.Name
 		for _, text := range found {
 			if name, ok := rediskey.Parse(i.prefix, text); ok {
 				names = append(names, name)
 			}
 		}
-		more, err := each(names)
-		if err != nil || !more {
-			return true, err
-		}
-		cursor, scanned = next, scanned+q.Step
-		switch {
-		case cursor == 0:
-			return false, nil
-		case scanned >= q.MaxScan:
-			return true, nil
+		if more, err := each(names); err != nil || !more || cursor == 0 {
+			return cursor, err
 		}
 	}
+	return cursor, nil
 }
 
 // escapePattern makes a text stand for itself in MATCH.
 func escapePattern(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `^`, `\^`).Replace(text)
+}
+
+// Order says which keys come first.
+type Order string
+
+// The orders. Keys that are alike stand in the order of their names.
+const (
+	ByName Order = "name"
+	// ByUse has the largest used share of a limit first.
+	ByUse Order = "use"
+	// ByRefusal has the keys first that refuse calls for the longest time from now on. The
+	// state counts no past refusals, as refusals change nothing.
+	ByRefusal Order = "refusal"
+	// ByQueue has the keys with the latest slot booked ahead first.
+	ByQueue Order = "queue"
+)
+
+// Orders are all orders.
+var Orders = []Order{ByName, ByUse, ByRefusal, ByQueue}
+
+var orders = map[Order]func(a, b *Key) int{
+	ByName:    func(a, b *Key) int { return 0 },
+	ByUse:     func(a, b *Key) int { return cmp.Compare(b.share(), a.share()) },
+	ByRefusal: func(a, b *Key) int { return cmp.Compare(b.Next.RetryAfter, a.Next.RetryAfter) },
+	ByQueue:   func(a, b *Key) int { return cmp.Compare(b.Ahead.Last, a.Ahead.Last) },
+}
+
+// Sort sorts keys. An unknown order is an error.
+func Sort(keys []Key, by Order) error {
+	compare := orders[by]
+	if compare == nil {
+		return fmt.Errorf("order %q: want one of %v", by, Orders)
+	}
+	slices.SortFunc(keys, func(a, b Key) int { return cmp.Or(compare(&a, &b), cmp.Compare(a.Stored, b.Stored)) })
+	return nil
+}
+
+func (k *Key) share() float64 {
+	if l := k.Busiest(); l != nil {
+		return l.Share()
+	}
+	return 0
 }

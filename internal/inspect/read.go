@@ -3,6 +3,7 @@ package inspect
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/goweir/weir/internal/rediskey"
@@ -112,12 +113,8 @@ func exec(ctx context.Context, pipe redis.Pipeliner) error {
 
 // refusesAll reports whether a server's answer is about more than one key.
 func refusesAll(err error) bool {
-	for _, prefix := range []string{"NOAUTH", "NOPERM", "WRONGPASS", "LOADING", "CLUSTERDOWN", "MASTERDOWN", "BUSY"} {
-		if redis.HasErrorPrefix(err, prefix) {
-			return true
-		}
-	}
-	return false
+	prefixes := []string{"NOAUTH", "NOPERM", "WRONGPASS", "LOADING", "CLUSTERDOWN", "MASTERDOWN", "BUSY"}
+	return slices.ContainsFunc(prefixes, func(prefix string) bool { return redis.HasErrorPrefix(err, prefix) })
 }
 
 // Redis answers these to PTTL without an expiry, and without a key.

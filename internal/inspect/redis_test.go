@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/rediskey"
 	"github.com/goweir/weir/internal/redistest"
 	"github.com/goweir/weir/store/redisstore"
 	"github.com/redis/go-redis/v9"
@@ -152,12 +153,12 @@ func testKeys(t *testing.T, client redis.UniversalClient, servers int) {
 	if use := l.Keys[0].Busiest(); use.Share() != 1 {
 		t.Errorf("the first is used by %v", use.Share())
 	}
-	one, err := i.Key(ctx, "api", "user:4")
+	one, err := i.Stored(ctx, rediskey.State("weir:", "api", "user:4"))
 	must(t, err)
 	if one.Missing || one.Limits[0].Used != 5 {
 		t.Errorf("%+v", one)
 	}
-	if none, err := i.Key(ctx, "api", "nobody"); err != nil || !none.Missing || !none.Next.Allowed {
+	if none, err := i.Stored(ctx, rediskey.State("weir:", "api", "nobody")); err != nil || !none.Missing || !none.Next.Allowed {
 		t.Errorf("%+v, %v", none, err)
 	}
 }
@@ -222,7 +223,7 @@ func TestTorn(t *testing.T) {
 		i := newInspector(t, client, "")
 		var keys []*Key
 		if user == "eyes" {
-			k, err := i.Key(t.Context(), "api", "user:4")
+			k, err := i.Stored(t.Context(), rediskey.State("weir:", "api", "user:4"))
 			must(t, err)
 			keys = append(keys, &k)
 		} else {
@@ -291,7 +292,7 @@ func TestAgrees(t *testing.T) {
 		for range 50 {
 			before, err := l.Peek(t.Context(), "key")
 			must(t, err)
-			k, err := i.Key(t.Context(), a.String(), "key")
+			k, err := i.Stored(t.Context(), rediskey.State("weir:", a.String(), "key"))
 			must(t, err)
 			after, err := l.Peek(t.Context(), "key")
 			must(t, err)
@@ -313,7 +314,7 @@ func TestQueueOfWindows(t *testing.T) {
 	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
 		l := newLimiter(t, client, weir.Config{Name: a.String(), Limits: []weir.Limit{weir.Per(10, 365*24*time.Hour).By(a)}})
 		book(t, l, "key", 15)
-		k, err := i.Key(t.Context(), a.String(), "key")
+		k, err := i.Stored(t.Context(), rediskey.State("weir:", a.String(), "key"))
 		must(t, err)
 		if k.Ahead.Calls == 0 || len(k.Limits) != 1 || k.Limits[0].Used != 10 {
 			t.Errorf("%v: %+v", a, k)
@@ -348,7 +349,7 @@ func TestErrors(t *testing.T) {
 	}
 	blind := newInspector(t, server.Client(func(o *redis.Options) { o.Username, o.Password = "blind", "p" }), "")
 	must(t, client.Do(t.Context(), "ACL", "SETUSER", "blind", "on", ">p", "~*", "+scan", "+ping").Err())
-	if _, err := blind.Key(t.Context(), "api", "user"); !redis.HasErrorPrefix(err, "NOPERM") {
+	if _, err := blind.Stored(t.Context(), rediskey.State("weir:", "api", "user")); !redis.HasErrorPrefix(err, "NOPERM") {
 		t.Errorf("denied: %v", err)
 	}
 	server.Kill()

@@ -135,24 +135,16 @@ func (s *Survey) Read(ctx context.Context) (keys []*Key, more bool, err error) {
 }
 
 // scan goes on with the search on a server.
-func (s *Survey) scan(ctx context.Context, n node) error {
-	pattern := escapePattern(s.inspector.prefix) + "{*"
-	for range surveyScan / surveyStep {
-		found, next, err := n.Scan(ctx, s.cursors[n.Addr], pattern, surveyStep).Result()
-		if err != nil {
-			return err
-		}
-		s.cursors[n.Addr] = next
+func (s *Survey) scan(ctx context.Context, n node) (err error) {
+	s.cursors[n.Addr], err = s.inspector.scan(ctx, n, s.cursors[n.Addr], surveyStep, surveyScan/surveyStep, func(names []rediskey.Name) (bool, error) {
 		s.mu.Lock()
-		for _, text := range found {
-			if name, ok := rediskey.Parse(s.inspector.prefix, text); ok && (name.Part == "" || name.Part == "log" || name.Part == "held") {
+		defer s.mu.Unlock()
+		for _, name := range names {
+			if isOfState(name.Part) {
 				s.add(name)
 			}
 		}
-		s.mu.Unlock()
-		if next == 0 {
-			return nil
-		}
-	}
-	return nil
+		return true, nil
+	})
+	return err
 }

@@ -1,6 +1,7 @@
 package redisstate
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/goweir/weir/internal/exact"
@@ -63,19 +64,11 @@ func Parse(value string) (*State, error) {
 			return nil, err
 		}
 	}
-	if s.logs() && !s.Logged {
+	slides := func(p exact.Part) bool { return p.Rule.Limit.Algorithm == store.SlidingWindow }
+	if !s.Logged && slices.ContainsFunc(s.Parts, slides) {
 		return nil, wrong("a sliding window has no log")
 	}
 	return s, nil
-}
-
-func (s *State) logs() bool {
-	for i := range s.Parts {
-		if s.Parts[i].Rule.Limit.Algorithm == store.SlidingWindow {
-			return true
-		}
-	}
-	return false
 }
 
 // readPart reads limit=numbers~left.
@@ -89,10 +82,8 @@ func (s *State) readPart(text string) error {
 		return err
 	}
 	p := exact.Part{Rule: exact.RuleOf(&l)}
-	for i := range s.Parts {
-		if s.Parts[i].Rule.Is(&l) {
-			return wrong("a limit stands there twice")
-		}
+	if slices.ContainsFunc(s.Parts, func(p exact.Part) bool { return p.Rule.Is(&l) }) {
+		return wrong("a limit stands there twice")
 	}
 	rest, left, leaves := strings.Cut(rest, "~")
 	if leaves {

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -108,9 +109,6 @@ func (l *Log) yield(at int64, key string, yield func(Arrival) bool) bool {
 		at = l.End
 		l.Moved++
 	}
-	if l.Start == 0 {
-		l.Start = at
-	}
-	l.End = at
+	l.Start, l.End = cmp.Or(l.Start, at), at
 	return yield(Arrival{at, key})
 }

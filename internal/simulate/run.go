@@ -1,7 +1,12 @@
 package simulate
 
 import (
+	"cmp"
+	"maps"
 	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/goweir/weir/internal/exact"
@@ -24,7 +29,6 @@ type run struct {
 	verdict  exact.Verdict
 }
 
-// caller is a key in use.
 type caller struct {
 	key    exact.Key
 	recent recent
@@ -48,11 +52,8 @@ func newRun(cfg *Config, c *Candidate) *run {
 	return r
 }
 
-// arrive decides one call.
 func (r *run) arrive(a Arrival) error {
-	if r.timeline.Start == 0 {
-		r.timeline.Start = a.At
-	}
+	r.timeline.Start = cmp.Or(r.timeline.Start, a.At)
 	c, err := r.caller(a.Key, a.At)
 	if err != nil {
 		return err
@@ -96,7 +97,7 @@ func (r *run) caller(key string, now int64) (*caller, error) {
 	case c == nil:
 		if len(r.callers) >= r.room {
 			if r.drop(now); len(r.callers) > maxKeys {
-				return nil, errFull()
+				return nil, &store.ConfigError{Field: "key", Want: "at most " + strconv.Itoa(maxKeys) + " in use at once", Got: "more"}
 			}
 		}
 		c = &caller{}
@@ -109,15 +110,12 @@ func (r *run) caller(key string, now int64) (*caller, error) {
 
 // drop forgets keys without a call in their window and with unused limits.
 func (r *run) drop(now int64) {
-	for key, c := range r.callers {
-		if c.key.Lapse() <= now && c.recent.newest()+r.result.Window.Microseconds() <= now {
-			delete(r.callers, key)
-		}
-	}
+	maps.DeleteFunc(r.callers, func(_ string, c *caller) bool {
+		return c.key.Lapse() <= now && c.recent.newest()+r.result.Window.Microseconds() <= now
+	})
 	r.room = max(2*len(r.callers), 1024)
 }
 
-// report ends the run.
 func (r *run) report() Report {
 	if r.provider != nil {
 		r.provider.receive(math.MaxInt64, &r.timeline)
@@ -127,4 +125,52 @@ func (r *run) report() Report {
 	r.result.P50, r.result.P90 = r.waits.percentile(50), r.waits.percentile(90)
 	r.result.Max = time.Duration(r.waits.max) * time.Microsecond
 	return r.result
+}
+
+// provider counts arriving calls, and admits or refuses each at once.
+type provider struct {
+	run         *run // with one key
+	key         exact.Key
+	travel      int64
+	random      *rand.Rand
+	way         []int64 // arrivals of calls on their way, the earliest first
+	result      Served
+	first, last int64 // admitted
+}
+
+func newProvider(p *Provider, seed uint64) *provider {
+	r := newRun(&Config{}, &Candidate{Limits: []store.Limit{p.Limit}})
+	return &provider{run: r, travel: p.Travel.Microseconds(), random: rand.New(rand.NewPCG(seed, 2))}
+}
+
+// send puts a call on its way. It overtakes only calls of about the same time.
+func (p *provider) send(at int64) {
+	at += p.random.Int64N(p.travel + 1)
+	i, _ := slices.BinarySearch(p.way, at)
+	p.way = slices.Insert(p.way, i, at)
+}
+
+// receive counts all calls that arrive until an instant.
+func (p *provider) receive(until int64, t *Timeline) {
+	for len(p.way) > 0 && p.way[0] <= until {
+		at := p.way[0]
+		p.way = p.way[1:]
+		if _, ok := p.run.decide(&p.key, at); !ok {
+			p.result.Refused++
+			t.at(at).Rejected++
+			continue
+		}
+		p.result.Admitted++
+		t.at(at).Served++
+		p.first, p.last = cmp.Or(p.first, at), at
+	}
+}
+
+func (p *provider) served() *Served {
+	if l := p.run.charges[0].Limit; p.result.Admitted > 0 {
+		period := l.Period.Microseconds()
+		most := float64(l.Rate) * float64(p.last-p.first+period) / float64(period)
+		p.result.Share = float64(p.result.Admitted) / most
+	}
+	return &p.result
 }

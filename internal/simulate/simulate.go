@@ -7,7 +7,6 @@ package simulate
 
 import (
 	"iter"
-	"strconv"
 	"time"
 
 	"github.com/goweir/weir/store"
@@ -107,7 +106,3 @@ func Run(cfg Config, arrivals iter.Seq[Arrival]) ([]Report, error) {
 
 // maxKeys bounds the keys in use at once.
 const maxKeys = 1 << 20
-
-func errFull() error {
-	return &store.ConfigError{Field: "key", Want: "at most " + strconv.Itoa(maxKeys) + " in use at once", Got: "more"}
-}

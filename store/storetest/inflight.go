@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -34,9 +35,7 @@ func (r *run) wantHeld(when, key string, n int64) {
 	if d := r.take(hold(key, "probe", n+1, 0, wide)); !d.Allowed {
 		r.Errorf("%s: more than %d leases are alive: %+v", when, n, d)
 	}
-	if err := h.Release(context.Background(), "", key, "probe"); err != nil {
-		r.Fatal(err)
-	}
+	r.must(h.Release(context.Background(), "", key, "probe"))
 }
 
 // inFlight: calls at one instant get exactly the free leases. A release frees one.
@@ -61,9 +60,7 @@ func inFlight(r *run) {
 			r.Errorf("%v: 7 units are taken, %d remain of 1000", l.Algorithm, d.Remaining)
 		}
 		n := 1 + i
-		if err := h.Release(context.Background(), "", key, ids[:n]...); err != nil {
-			r.Fatal(err)
-		}
+		r.must(h.Release(context.Background(), "", key, ids[:n]...))
 		again := 0
 		for _, d := range r.together(60, func(j int) store.Request { return hold(key, id(100+j), 7, 1, l) }) {
 			if d.Allowed {
@@ -128,9 +125,7 @@ func inFlightOrNothing(r *run) {
 		}
 		r.wantHeld(l.Algorithm.String()+", with a slot to come", key, 3)
 		if c, ok := r.store.(store.Canceler); ok {
-			if err := c.Cancel(context.Background(), d.Receipt); err != nil {
-				r.Fatal(err)
-			}
+			r.must(c.Cancel(context.Background(), d.Receipt))
 			r.wantHeld(l.Algorithm.String()+", with that slot given back", key, 3)
 		}
 	}
@@ -203,13 +198,10 @@ func inFlightChanges(r *run) {
 	}
 	// Releasing twice, or a lease never taken, is harmless.
 	for range 2 {
-		if err := h.Release(ctx, "", "k", "x", "y", "0"); err != nil {
-			r.Error(err)
-		}
+		r.must(h.Release(ctx, "", "k", "x", "y", "0"))
 	}
-	if err := errors.Join(h.Release(ctx, "", "unknown", "x"), h.Release(ctx, "", "k")); err != nil {
-		r.Error(err)
-	}
+	r.must(h.Release(ctx, "", "unknown", "x"))
+	r.must(h.Release(ctx, "", "k"))
 	r.wantHeld("two released", "k", 5)
 	// The same ID twice is one lease.
 	r.take(hold("k", "5", 10, 1, wide))
@@ -249,7 +241,6 @@ func inFlightChanges(r *run) {
 	}
 }
 
-// inFlightModel compares random leases with a model.
 func inFlightModel(r *run) {
 	h := r.store.(store.Holder)
 	rng := rand.New(rand.NewPCG(9, 10))
@@ -271,11 +262,7 @@ func inFlightModel(r *run) {
 			id, most := fmt.Sprint(rng.IntN(40)), 1+rng.Int64N(12)
 			req := hold("k", id, most, rng.Int64N(2), wide)
 			req.Hold.Lease = lease
-			alive := make([]time.Duration, 0, len(ends))
-			for _, end := range ends {
-				alive = append(alive, end)
-			}
-			slices.Sort(alive)
+			alive := slices.Sorted(maps.Values(ends))
 			d := r.take(req)
 			over := len(alive) - int(most)
 			if d.Allowed != (over < 0) || over >= 0 && d.RetryAfter != alive[over]-now {
@@ -286,9 +273,7 @@ func inFlightModel(r *run) {
 			}
 		case 3:
 			ids := some()
-			if err := h.Release(context.Background(), "", "k", ids...); err != nil {
-				r.Fatal(err)
-			}
+			r.must(h.Release(context.Background(), "", "k", ids...))
 			for _, id := range ids {
 				delete(ends, id)
 			}
@@ -302,24 +287,16 @@ func inFlightModel(r *run) {
 					want = append(want, id)
 				}
 			}
+			slices.Sort(want)
 			lost, err := h.Renew(context.Background(), "", "k", lease, ids...)
-			if slices.Sort(lost); err != nil || !slices.Equal(lost, sorted(want)) {
+			if slices.Sort(lost); err != nil || !slices.Equal(lost, want) {
 				r.Fatalf("step %d: renewing %v lost %v, %v, want %v", i, ids, lost, err, want)
 			}
 		case 5:
 			step := time.Duration(rng.IntN(2_000_000)) * time.Microsecond
 			r.sleep(step)
 			now += step
-			for id, end := range ends {
-				if end <= now {
-					delete(ends, id)
-				}
-			}
+			maps.DeleteFunc(ends, func(_ string, end time.Duration) bool { return end <= now })
 		}
 	}
-}
-
-func sorted(ids []string) []string {
-	slices.Sort(ids)
-	return ids
 }

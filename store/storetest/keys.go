@@ -92,9 +92,7 @@ func severalKeys(r *run) {
 		r.Errorf("before the slot of the user: %+v", d)
 	}
 	if canceler, ok := r.store.(store.Canceler); ok {
-		if err := canceler.Cancel(context.Background(), granted.Receipt); err != nil {
-			r.Fatal(err)
-		}
+		r.must(canceler.Cancel(context.Background(), granted.Receipt))
 		after := []store.Decision{r.take(charge("user b", 0, user)), r.take(charge("org", 0, org))}
 		if fmt.Sprint(after) != fmt.Sprint(before) {
 			r.Errorf("taken back: %+v, before %+v", after, before)

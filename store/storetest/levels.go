@@ -77,9 +77,7 @@ func slowLevels(r *run) {
 	}
 	l := store.Per(5, time.Hour)
 	req := levelsOf("ann", l, l, l)
-	if err := k.Brake(context.Background(), req.Charges[1:2], store.Brake{Pause: time.Minute}); err != nil {
-		r.Fatal(err)
-	}
+	r.must(k.Brake(context.Background(), req.Charges[1:2], store.Brake{Pause: time.Minute}))
 	d := r.take(req)
 	if d.Allowed || d.Scope != "org" || d.Reason != store.ReasonPaused || d.RetryAfter != time.Minute {
 		r.Errorf("org is paused: %+v", d)

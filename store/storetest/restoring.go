@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/goweir/weir/store"
@@ -29,12 +30,7 @@ func lossSets() [][]store.Limit {
 
 // slides reports whether one of the limits is a sliding window.
 func slides(limits []store.Limit) bool {
-	for _, l := range limits {
-		if l.Algorithm == store.SlidingWindow {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(limits, func(l store.Limit) bool { return l.Algorithm == store.SlidingWindow })
 }
 
 // tell takes a request of one key. It also returns a caller's memory of the key.

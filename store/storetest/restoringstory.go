@@ -193,7 +193,6 @@ func (s *lossStory) forget() {
 	s.reset, s.exact, s.vague, s.idle = true, true, false, false
 }
 
-// compare compares the state with the worlds.
 func (s *lossStory) compare() {
 	d := s.look(s.key, s.limit)
 	want, is := s.worlds.usage(s.limit, s.acts, int64(d.At)), s.limit.Rate-d.Remaining

@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"math/big"
 	"math/bits"
 
 	"github.com/goweir/weir/store"
@@ -68,42 +67,4 @@ func (w worlds) over(l store.Limit, acts []act, now int64) bool {
 		now -= now % p // The window before counts in full.
 	}
 	return w.usage(l, acts, now) > brim
-}
-
-// usage returns how much of a limit acts use. They are in order of time.
-func usage(l store.Limit, acts []act, now int64) (n int64) {
-	p := l.Period.Microseconds()
-	switch l.Algorithm {
-	case store.GCRA:
-		ahead := new(big.Rat).Sub(arrivals(l, acts)[len(acts)], new(big.Rat).SetInt64(now))
-		if ahead.Sign() <= 0 {
-			return 0
-		}
-		up := new(big.Int).Add(ahead.Num(), new(big.Int).Sub(ahead.Denom(), big.NewInt(1)))
-		return up.Div(up, ahead.Denom()).Int64()
-	case store.FixedWindow:
-		start := int64(0)
-		for _, a := range acts {
-			if a.cost > 0 && (n == 0 || a.at >= start+p) {
-				start, n = a.at, 0
-			}
-			n += a.cost
-		}
-		if now >= start+p {
-			return 0
-		}
-		return n
-	}
-	window, before := now-now%p, int64(0)
-	for _, a := range acts {
-		switch {
-		case l.Algorithm == store.SlidingWindow && a.at > now-p, l.Algorithm != store.SlidingWindow && a.at >= window:
-			n += a.cost
-		case l.Algorithm == store.SlidingCounter && a.at >= window-p:
-			before += a.cost
-		}
-	}
-	weight := new(big.Int).Mul(big.NewInt(before), big.NewInt(window+p-now))
-	weight.Add(weight, big.NewInt(p-1)).Div(weight, big.NewInt(p))
-	return n + weight.Int64()
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// run is one case on one store.
 type run struct {
 	*testing.T
 	store store.Store
@@ -110,7 +109,6 @@ func (r *run) cancel(slots ...store.Decision) {
 	}
 }
 
-// settle corrects a booking.
 func (r *run) settle(d store.Decision, costs ...int64) {
 	r.Helper()
 	r.done("Settle", d, r.store.(store.Settler).Settle(context.Background(), d.Receipt, costs...))
@@ -123,18 +121,22 @@ func (r *run) done(what string, d store.Decision, err error) {
 	}
 }
 
+// must ends the case with an error, if there is one.
+func (r *run) must(err error) {
+	r.Helper()
+	if err != nil {
+		r.Fatal(err)
+	}
+}
+
 func (r *run) reset(key string) {
 	r.Helper()
-	if err := r.store.(store.Resetter).Reset(context.Background(), "", key); err != nil {
-		r.Fatalf("Reset: %v", err)
-	}
+	r.must(r.store.(store.Resetter).Reset(context.Background(), "", key))
 }
 
 func (r *run) brake(key string, b store.Brake, limits ...store.Limit) {
 	r.Helper()
-	if err := r.store.(store.Braker).Brake(context.Background(), charge(key, 0, limits...).Charges, b); err != nil {
-		r.Fatalf("Brake: %v", err)
-	}
+	r.must(r.store.(store.Braker).Brake(context.Background(), charge(key, 0, limits...).Charges, b))
 }
 
 // together makes n requests at the same time, and returns the decisions.

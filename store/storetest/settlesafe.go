@@ -63,9 +63,7 @@ func settleSafe(r *run) {
 				if rng.IntN(10) == 0 {
 					actual = 5 * b.cost
 				}
-				if err := r.store.(store.Settler).Settle(context.Background(), b.d.Receipt, actual); err != nil {
-					r.Fatal(err)
-				}
+				r.must(r.store.(store.Settler).Settle(context.Background(), b.d.Receipt, actual))
 				for i, l := range limits {
 					if actual < b.cost || l.Algorithm != store.GCRA || !fullSince(l, model[i], b.place, now) {
 						model[i][b.place].cost = actual
@@ -83,35 +81,24 @@ const startMicros int64 = 946684800_000_000
 // time. GCRA may be off by two microseconds of rounding. The start of a fixed window depends
 // on later settling, so only the last instant is checked.
 func room(l store.Limit, acts []act) bool {
-	last, p := acts[len(acts)-1], l.Period.Microseconds()
-	units := func(from, to int64) (n int64) {
-		for _, a := range acts {
-			if a.at >= from && a.at < to {
-				n += a.cost
-			}
-		}
-		return n
-	}
-	window := last.at - last.at%p
+	last := acts[len(acts)-1]
 	switch l.Algorithm {
 	case store.GCRA:
-		tats := arrivals(l, acts)
-		full := new(big.Rat).Sub(tats[len(acts)], duration(l, l.Max()))
+		full := new(big.Rat).Sub(arrivals(l, acts)[len(acts)], duration(l, l.Max()))
 		return full.Cmp(new(big.Rat).SetInt64(last.at+2)) <= 0
-	case store.SlidingWindow:
-		return units(last.at-p+1, last.at+1) <= l.Rate
-	case store.AlignedWindow:
-		return units(window, window+p) <= l.Rate
-	case store.SlidingCounter:
-		weighed := new(big.Int).Mul(big.NewInt(units(window-p, window)), big.NewInt(window+p-last.at))
-		whole := new(big.Int).Mul(big.NewInt(l.Rate-units(window, window+p)), big.NewInt(p))
-		return weighed.Cmp(whole) <= 0
+	case store.FixedWindow:
+		// A window in debt holds more than the rate before the last act.
+		units := int64(0)
+		for _, a := range acts {
+			if a.at == last.at {
+				units += a.cost
+			}
+		}
+		return units <= l.Rate
 	}
-	// A window in debt holds more than the rate before the last act.
-	return last.cost <= l.Rate && units(last.at, last.at+1) <= l.Rate
+	return usage(l, acts, last.at) <= l.Rate
 }
 
-// duration returns the time of n units.
 func duration(l store.Limit, n int64) *big.Rat {
 	return new(big.Rat).Mul(big.NewRat(l.Period.Microseconds(), l.Rate), new(big.Rat).SetInt64(n))
 }
@@ -142,4 +129,42 @@ func fullSince(l store.Limit, acts []act, place int, now int64) bool {
 		}
 	}
 	return false
+}
+
+// usage returns how much of a limit acts use. They are in order of time.
+func usage(l store.Limit, acts []act, now int64) (n int64) {
+	p := l.Period.Microseconds()
+	switch l.Algorithm {
+	case store.GCRA:
+		ahead := new(big.Rat).Sub(arrivals(l, acts)[len(acts)], new(big.Rat).SetInt64(now))
+		if ahead.Sign() <= 0 {
+			return 0
+		}
+		up := new(big.Int).Add(ahead.Num(), new(big.Int).Sub(ahead.Denom(), big.NewInt(1)))
+		return up.Div(up, ahead.Denom()).Int64()
+	case store.FixedWindow:
+		start := int64(0)
+		for _, a := range acts {
+			if a.cost > 0 && (n == 0 || a.at >= start+p) {
+				start, n = a.at, 0
+			}
+			n += a.cost
+		}
+		if now >= start+p {
+			return 0
+		}
+		return n
+	}
+	window, before := now-now%p, int64(0)
+	for _, a := range acts {
+		switch {
+		case l.Algorithm == store.SlidingWindow && a.at > now-p, l.Algorithm != store.SlidingWindow && a.at >= window:
+			n += a.cost
+		case l.Algorithm == store.SlidingCounter && a.at >= window-p:
+			before += a.cost
+		}
+	}
+	weight := new(big.Int).Mul(big.NewInt(before), big.NewInt(window+p-now))
+	weight.Add(weight, big.NewInt(p-1)).Div(weight, big.NewInt(p))
+	return n + weight.Int64()
 }

@@ -54,7 +54,6 @@ func newStory(r *run, key string, rng *rand.Rand) *story {
 	return s
 }
 
-// step makes one event happen.
 func (s *story) step() {
 	l := s.sets[0][0]
 	span := func(n int64) time.Duration {
@@ -127,7 +126,6 @@ func (s *story) settle(c *call) {
 func (s *story) canCancel() bool { return s.run.lacks(cancels) == "" }
 func (s *story) canSettle() bool { return s.run.lacks(settles) == "" }
 
-// end checks the story.
 func (s *story) end() {
 	s.stop()
 	if s.sets[0][0] != s.sets[1][0] {

@@ -42,9 +42,7 @@ type vector struct {
 // so their steps are merged in order of time.
 func vectors(r *run) {
 	var all []vector
-	if err := json.Unmarshal(vectorsJSON, &all); err != nil {
-		r.Fatal(err)
-	}
+	r.must(json.Unmarshal(vectorsJSON, &all))
 	next := make([]int, len(all))
 	var now int64
 	for {

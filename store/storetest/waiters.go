@@ -29,7 +29,6 @@ type waiters struct {
 	from   store.Instant // for the log
 }
 
-// call is a booked call.
 type call struct {
 	n            int
 	cost         int64
@@ -80,7 +79,6 @@ func (q *waiters) fail(format string, args ...any) {
 	q.run.Fatalf("%s: %s\n%s", q.key, fmt.Sprintf(format, args...), strings.Join(q.told, "\n"))
 }
 
-// ahead returns the waiting calls.
 func (q *waiters) ahead() (list []*call) {
 	now := q.now()
 	for _, c := range q.calls {
@@ -91,14 +89,14 @@ func (q *waiters) ahead() (list []*call) {
 	return list
 }
 
-// book makes a call, and returns nil if it is refused.
-func (q *waiters) book(cost int64, wait time.Duration) *call {
+// book makes a call.
+func (q *waiters) book(cost int64, wait time.Duration) {
 	q.run.Helper()
 	d := q.run.reserve(q.key, cost, wait, q.limits...)
 	at := d.At - q.from
 	if !d.Allowed {
 		q.say("%10d: %d refused for %v, %v", at, cost, d.RetryAfter, d.Reason)
-		return nil
+		return
 	}
 	c := &call{n: len(q.calls), cost: cost, slot: d.Slot, leaves: d.At + store.Instant(d.Delay.Microseconds()), d: d}
 	q.calls = append(q.calls, c)
@@ -110,7 +108,6 @@ func (q *waiters) book(cost int64, wait time.Duration) *call {
 			q.fail("call %d leaves before call %d", c.n, o.n)
 		}
 	}
-	return c
 }
 
 func (q *waiters) cancel(c *call) {

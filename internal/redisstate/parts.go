@@ -1,12 +1,29 @@
+// Package redisstate reads the state that package redisstore keeps in Redis. The grammar
+// stands in store/redisstore/internal/script/lua/0_key.lua, beside the code that writes
+// it. Bounds are those of the scripts: a value that the scripts refuse is an error here.
+//
+// It is no part of package script, as programs that only look at states need it too, and
+// they stand outside of store/redisstore.
 package redisstate
 
 import (
+	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/goweir/weir/internal/exact"
 	"github.com/goweir/weir/store"
 )
+
+// ErrValue is returned for a value that no release of weir wrote.
+var ErrValue = errors.New("the value is not weir's")
+
+// ErrVersion is returned for a state of another version. It matches ErrValue.
+var ErrVersion = fmt.Errorf("%w of this version", ErrValue)
+
+func wrong(what string) error { return fmt.Errorf("%w: %s", ErrValue, what) }
 
 // algorithms are the letters of the algorithms, in their order.
 const algorithms = "gwcfa"
@@ -62,6 +79,29 @@ func ParseLimit(text string) (l store.Limit, err error) {
 		return l, bad
 	}
 	return l, nil
+}
+
+// ParseClock reads a clock: its first two numbers, or all.
+func ParseClock(text string) (c exact.Clock, ok bool) {
+	n := numbers(text, &c.At, &c.V, &c.Until, &c.Stand, &c.Unit, &c.Gap, &c.Ends, &c.Share, &c.Since, &c.Step, &c.Next)
+	if c.Unit == 0 {
+		c.Unit = 1
+	}
+	return c, (n == 2 || n == 11) && c.At > 0 && c.Share <= 64 && (c.Share == 0 || c.Step > 0)
+}
+
+// Bounds of a stored clock, as in the scripts.
+const (
+	maxGap   = int64(1e12)
+	maxStep  = int64(1e13)
+	maxAhead = int64(1e15)
+)
+
+// storedClock reads a clock of a state. After a step back of the server's clock, a script
+// may answer once with a clock further ahead.
+func storedClock(text string) (c exact.Clock, ok bool) {
+	c, ok = ParseClock(text)
+	return c, ok && max(c.Unit, c.Gap) <= maxGap && c.Step <= maxStep && max(c.Until, c.Ends, c.V, c.Stand, c.Next) <= c.At+maxAhead
 }
 
 // maxNumber is the bound of all numbers, as doubles are whole below it.
