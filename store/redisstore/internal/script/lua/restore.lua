@@ -22,6 +22,10 @@ for _ = 1, number() do
 end
 local k = F.load({ state = 1, list = 2, limits = limits }, seen)
 local lost, adds = k.undecided == -3, false
+-- A last unit in the future means that the server's clock stepped back since. A caller knows
+-- that clock to about 5 ms.
+local back = math.max(spent_at - 5000 - now, 0)
+ahead = ahead - back
 -- Spent units of an ID only grow, so those added before are not added again.
 if id ~= '' and not (k.restored == 0 and spent_at > 0 and spent_at < k.born) then
   local mark, i = redis.call('GET', KEYS[3]) or '', 1
@@ -31,17 +35,11 @@ if id ~= '' and not (k.restored == 0 and spent_at > 0 and spent_at < k.born) the
     S.x, S.y, S.z, i = (x or 0) + 0, (y or 0) + 0, (z or 0) + 0, ends or #mark + 1
     adds = adds or S[1] > S.x or S[2] > S.y or ahead > now
     list[#list + 1] = string.format('%d.%d.%d', S[1], S[2], S[3])
+    local by = back > 0 and (l.kind == 'a' or l.kind == 'c') and math.max(S[1] - now + now % l.p, 0) or back
+    S[1], S.x = math.max(S[1] - by, 0), math.max(S.x - by, 0)
   end
   if adds then redis.call('SET', KEYS[3], table.concat(list, ','), 'PX', 600000) end
 end
--- A last unit in the future means that the server's clock stepped back since. A caller knows
--- that clock to about 5 ms.
-local back = spent_at - 5000 - now
-for l, S in pairs(back > 0 and adds and spent or {}) do
-  local by = (l.kind == 'a' or l.kind == 'c') and math.max(S[1] - now + now % l.p, 0) or back
-  S[1], S.x = math.max(S[1] - by, 0), math.max(S.x - by, 0)
-end
-if back > 0 then ahead = ahead - back end
 if not lost and not adds then
   if k.shifted then F.write(k) end
   return 0

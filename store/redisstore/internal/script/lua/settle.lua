@@ -9,30 +9,23 @@ local function binds(g, b, k) return g[1] > b.seq and (g[3] == 0 or g[2] > k.slo
 
 -- x, y less w, r. Rests are over q, and may be up to 2q before.
 local function less(x, y, w, r, q)
-  x, y = x - w, y - r
-  if y < 0 then return x - 1, y + q elseif y >= q then return x + 1, y - q end
-  return x, y
+  local over = math.floor((y - r) / q)
+  return x - w + over, y - r - over * q
 end
 
--- Appends a grade, and removes grades with as much slack or more.
-local function add(list, g)
-  local n = #list
-  while n > 0 and (list[n][3] > g[3] or list[n][3] == g[3] and list[n][4] >= g[4]) do
-    list[n] = nil
-    n = n - 1
-  end
-  list[n + 1] = g
-end
-
--- Takes off units that earlier bookings gave back while a later one was booked.
-local function lower(l, w, r)
-  local list = {}
-  for _, g in ipairs(F.O.grades(l)) do
-    if g[3] > 0 then
+-- Takes returned units off the grades from first on. Grades with as much slack or more go.
+local function lower(l, first, w, r)
+  local list, n = {}, 0
+  for i, g in ipairs(F.O.grades(l)) do
+    if i >= first and g[3] > 0 then
       g[3], g[4] = less(g[3], g[4], w, r, l.q)
       if g[3] < 1 then g[3], g[4] = 1, 0 end
     end
-    add(list, g)
+    while n > 0 and (list[n][3] > g[3] or list[n][3] == g[3] and list[n][4] >= g[4]) do
+      list[n], n = nil, n - 1
+    end
+    n = n + 1
+    list[n] = g
   end
   F.O.set_grades(l, list)
 end
@@ -47,37 +40,25 @@ local function settle_bucket(k, l, b)
     l.a, l.b, l.grades = b.a, b.b, b.grades
     if w ~= 0 or r ~= 0 then
       l.a, l.b = less(x, y, w, r, l.q)
-      lower(l, w, r)
+      lower(l, 1, w, r)
     end
     if b.to > 0 then
       F.Q.note(k, l, b.seq)
       F.gcra_book(l, b.floor, F.N.span(l, b.to))
     end
-  elseif b.to < b.cost then
-    local w, r = F.N.span(l, b.cost - b.to)
+  else
     local first, list = 1, F.O.grades(l)
     while list[first] and not binds(list[first], b, k) do first = first + 1 end
-    local e = list[first]
+    local e, w, r = list[first], F.N.span(l, math.abs(b.cost - b.to))
     if e and e[3] == 0 then return false end
-    if e and (e[3] - 1 < w or (e[3] - 1 == w and e[4] < r)) then w, r = e[3] - 1, e[4] end
-    local later = {}
-    for i = first, #list do later[#later + 1] = list[i] end
-    for i = #list, first, -1 do list[i] = nil end
-    for _, g in ipairs(later) do
-      g[3], g[4] = less(g[3], g[4], w, r, l.q)
-      add(list, g)
+    if b.to > b.cost then
+      F.gcra_book(l, 0, w, r)
+    else
+      if e and (e[3] - 1 < w or (e[3] - 1 == w and e[4] < r)) then w, r = e[3] - 1, e[4] end
+      lower(l, first, w, r)
+      if w == 0 and r == 0 then return false end
+      l.a, l.b = less(l.a, l.b, w, r, l.q)
     end
-    F.O.set_grades(l, list)
-    if w == 0 and r == 0 then return false end
-    l.a, l.b = less(l.a, l.b, w, r, l.q)
-  else
-    for _, g in ipairs(F.O.grades(l)) do
-      if binds(g, b, k) then
-        if g[3] == 0 then return false end
-        break
-      end
-    end
-    F.gcra_book(l, 0, F.N.span(l, b.to - b.cost))
   end
   F.O.bound(k, l)
   return true
