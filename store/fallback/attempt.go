@@ -23,7 +23,6 @@ type attempt struct {
 	req   store.Request
 	room  [1]store.Charge // for one charge, as seen is
 	seen  [1]store.Seen
-	owes  bool // the primary lacks a state of these keys
 	began time.Time
 	end   *patience.End
 	ctx   patience.Context
@@ -40,12 +39,19 @@ type attempt struct {
 var attempts = sync.Pool{New: func() any { return new(attempt) }}
 
 func (s *Store) attempt(req *store.Request) *attempt {
-	a, now := attempts.Get().(*attempt), time.Now()
-	*a = attempt{store: s, req: *req, began: now, end: s.end(now, req.MaxWait)}
+	a, now := attempts.Get().(*attempt), s.clock.read()
+	a.store, a.req, a.began, a.end = s, *req, now, s.end(now, req.MaxWait)
 	a.req.Charges = append(a.room[:0], req.Charges...)
 	a.req.Seen = append(a.seen[:0], make([]store.Seen, len(req.Charges))...)
-	a.recall(now)
 	return a
+}
+
+// free keeps an attempt that has ended for another call.
+func (a *attempt) free() {
+	if a.done == nil { // Otherwise its goroutine may be using it.
+		*a = attempt{}
+		attempts.Put(a)
+	}
 }
 
 // end returns the end of the patience of a call that starts now.
@@ -61,21 +67,66 @@ func (s *Store) end(now time.Time, maxWait time.Duration) *patience.End {
 	return patience.New(now, own)
 }
 
-func (a *attempt) recall(now time.Time) { a.owes = a.store.recall(&a.req, now) }
+// start asks the primary to decide in the background. It returns nil if the primary can't
+// do so, or lacks a state of the keys.
+func (a *attempt) start(ctx context.Context) (st store.Started) {
+	s := a.store
+	if s.starter == nil || a.req.Cancelable || a.req.Hold.Asked() || s.recall(&a.req, a.began) {
+		return nil
+	}
+	defer func() {
+		if recover() != nil {
+			st = nil // Take may do better, or shows the panic.
+		}
+	}()
+	a.ctx = a.end.Context(ctx, 2*s.cfg.Budget)
+	return s.starter.Start(&a.ctx, s.cfg.Primary, &a.req)
+}
 
-func (a *attempt) ask(ctx context.Context) { a.d, _, a.err = a.store.ask(ctx, &a.req, a.owes) }
+// aside is an attempt on a goroutine of its own: a client may heed neither its context nor
+// a budget. It is a store.Started.
+type aside attempt
+
+// besides starts the call. The client's context ends with the patience, so the client
+// sends nothing late.
+func (a *attempt) besides(ctx context.Context) *aside {
+	a.done = make(chan struct{}, 1)
+	ctx, a.cancel = context.WithTimeout(context.WithoutCancel(ctx), time.Until(a.end.At)+a.store.cfg.Budget)
+	go func() {
+		defer a.cancel()
+		a.d, a.err = a.store.ask(ctx, &a.req)
+		if a.over.CompareAndSwap(false, true) {
+			a.done <- struct{}{}
+		} else if a.err == nil {
+			a.giveBack(ctx)
+		}
+	}()
+	return (*aside)(a)
+}
+
+// Done implements [store.Started], like the methods below.
+func (a *aside) Done() <-chan struct{} { return a.done }
+
+func (a *aside) Decision() (d store.Decision, done bool, err error) { return a.d, true, a.err }
+
+func (a *aside) Leave() bool {
+	left := a.over.CompareAndSwap(false, true)
+	if left {
+		a.cancel()
+	}
+	return left
+}
 
 // report passes the outcome to the breaker and the memory.
 func (a *attempt) report() {
 	switch s := a.store; {
 	case a.err == nil:
-		now := time.Now()
 		s.breaker.Succeed()
 		if at := a.req.Seen[0].At; at > 0 {
-			s.clock.heard(int64(at), a.began, now)
+			s.clock.heard(int64(at), a.began)
 		}
 		if a.done == nil { // Otherwise ask has learnt it.
-			s.memory.Learn(a.req.Charges, a.req.Seen, s.clock.at(now))
+			s.memory.Learn(a.req.Charges, a.req.Seen)
 		}
 		s.heed(a.req.Charges, &a.d)
 		if s.brakes.Some() {
@@ -86,7 +137,7 @@ func (a *attempt) report() {
 	default:
 		s.breaker.Succeed()
 		if errors.Is(a.err, store.ErrLost) {
-			s.lost(a.req.Charges, a.req.Seen)
+			s.lost(&a.req)
 		}
 	}
 }

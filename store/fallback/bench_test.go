@@ -4,8 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -42,6 +43,38 @@ func BenchmarkTake(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// known is a primary that has decided each call beforehand.
+type known struct{ *primary }
+
+func (known) Start(_ context.Context, _ store.Store, req *store.Request) store.Started {
+	return answeredCall{req}
+}
+
+type answeredCall struct{ req *store.Request }
+
+var answered = func() <-chan struct{} { c := make(chan struct{}); close(c); return c }()
+
+func (answeredCall) Done() <-chan struct{} { return answered }
+func (answeredCall) Leave() bool           { return false }
+func (c answeredCall) Decision() (store.Decision, bool, error) {
+	at := store.Instant(time.Now().UnixMicro())
+	c.req.Seen[0] = store.Seen{At: at, Used: store.Used{At: at + 1000}}
+	return store.Decision{Allowed: true, Limit: c.req.Charges[0].Limit, Remaining: 1, At: at}, true, nil
+}
+
+// BenchmarkStarted measures the cost of the fallback alone, of calls that need no goroutine.
+func BenchmarkStarted(b *testing.B) {
+	s := open(b, fallback.Config{Primary: known{newPrimary(b)}})
+	req := charge("k", 1, store.Per(1<<40, time.Second))
+	meet(b, s)
+	b.ReportAllocs()
+	for b.Loop() {
+		if d, err := s.Take(context.Background(), req); err != nil || d.Degraded {
+			b.Fatal(d, err)
+		}
 	}
 }
 
@@ -93,8 +126,8 @@ func BenchmarkRefused(b *testing.B) {
 	}
 }
 
-// BenchmarkOverRedis measures the cost of the fallback over Redis, for 64 concurrent
-// callers with one key and with many.
+// BenchmarkOverRedis measures the cost of the fallback over Redis, for concurrent callers
+// with one key and with many.
 func BenchmarkOverRedis(b *testing.B) {
 	primary := overRedis(b)
 	for _, bench := range []struct {
@@ -104,21 +137,28 @@ func BenchmarkOverRedis(b *testing.B) {
 		{"alone", primary},
 		{"closed", open(b, fallback.Config{Primary: primary})},
 	} {
-		for _, keys := range []uint32{1, 10_000} {
-			b.Run(fmt.Sprintf("%s/%d keys", bench.name, keys), func(b *testing.B) {
+		for _, test := range []struct {
+			callers int
+			keys    uint32
+		}{{1, 1}, {64, 1}, {64, 10_000}, {256, 1}} {
+			b.Run(fmt.Sprintf("%s/%d callers, %d keys", bench.name, test.callers, test.keys), func(b *testing.B) {
 				l, err := weir.New(weir.Config{Name: "api", Store: bench.store, Limits: []weir.Limit{weir.PerSecond(1_000_000)}})
 				if err != nil {
 					b.Fatal(err)
 				}
 				b.ReportAllocs()
-				b.SetParallelism(64 / runtime.GOMAXPROCS(0))
-				b.RunParallel(func(pb *testing.PB) {
-					for pb.Next() {
-						if _, err := l.Allow(context.Background(), strconv.Itoa(int(rand.Uint32N(keys)))); err != nil {
-							b.Error(err)
+				var wg sync.WaitGroup
+				var calls atomic.Int64
+				for range test.callers {
+					wg.Go(func() {
+						for calls.Add(1) <= int64(b.N) {
+							if _, err := l.Allow(context.Background(), strconv.Itoa(int(rand.Uint32N(test.keys)))); err != nil {
+								b.Error(err)
+							}
 						}
-					}
-				})
+					})
+				}
+				wg.Wait()
 			})
 		}
 	}

@@ -15,20 +15,21 @@ type clock struct {
 	offset atomic.Int64
 }
 
-// local returns the process's time at an instant.
-func (c *clock) local(at time.Time) int64 {
-	return c.start.UnixMicro() + at.Sub(c.start).Microseconds()
-}
+// read returns this process's time. It takes half as long as time.Now, and never steps.
+func (c *clock) read() time.Time { return c.start.Add(time.Since(c.start)) }
 
-// at returns the primary's time at an instant.
-func (c *clock) at(t time.Time) int64 { return c.local(t) + c.offset.Load() }
+// at returns the primary's time at an instant that was read.
+func (c *clock) at(t time.Time) int64 { return t.UnixMicro() + c.offset.Load() }
 
-func (c *clock) now() int64 { return c.at(time.Now()) }
+func (c *clock) now() int64 { return c.at(c.read()) }
 
-// heard takes the primary's time from an answer. The primary has read its clock after the
-// question and before the answer.
-func (c *clock) heard(at int64, asked, came time.Time) {
-	least, most := at-c.local(came), at-c.local(asked)
+// heard takes the primary's time from an answer that has just come. The primary has read
+// its clock after the question and before the answer. Within 1 ms the estimate stays.
+func (c *clock) heard(at int64, asked time.Time) {
+	if ahead := at - c.at(asked); ahead >= 0 && ahead < 1000 {
+		return
+	}
+	least, most := at-c.read().UnixMicro(), at-asked.UnixMicro()
 	if offset := c.offset.Load(); offset < least || offset > most {
 		c.offset.Store(least + (most-least)/2)
 	}

@@ -38,6 +38,9 @@ func (p Policy) String() string {
 
 var strictness = [policies]int{Open: 0, Local: 1, LocalThenClosed: 2, Closed: 3}
 
+// Change says that the primary store went away, as the breaker has opened, or came back.
+type Change = store.Change
+
 // Config has the parts of a Store. Only Primary is required.
 type Config struct {
 	// Primary decides while it answers. Required.

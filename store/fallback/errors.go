@@ -13,6 +13,10 @@ var ErrAway = errors.New("fallback: the primary store is away")
 // errBudget is the error of a call without an answer within the budget.
 var errBudget = errors.New("fallback: no answer within the budget")
 
+// errAgain means that a started call has charged nothing, and that the primary needs
+// another one.
+var errAgain = errors.New("fallback: ask again")
+
 // KeyError is an error of a primary store that may concern one key alone, such as a
 // foreign value under that key. The primary has answered, so this is no outage. The
 // policy decides calls for that key only.

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/goweir/weir/store"
-	"github.com/goweir/weir/store/fallback/internal/breaker"
 	"github.com/goweir/weir/store/fallback/internal/share"
 )
 
@@ -39,11 +38,13 @@ func (s *Store) local(ctx context.Context, req *store.Request) (store.Decision, 
 	shared, replicas := *req, s.cfg.replicas()
 	shared.Seen = nil // It is for the primary.
 	shared.Charges = share.Charges(req.Charges, replicas)
-	shared.Hold = share.Hold(req.Hold, replicas)
+	if req.Hold.Asked() {
+		shared.Hold.Max = max(req.Hold.Max/replicas, 1)
+	}
 	over := share.Cut(shared.Charges, req.Charges)
 	now := s.clock.now()
 	if s.seeder != nil {
-		s.memory.Seed(req.Charges, shared.Charges, now, s.seeder)
+		s.memory.Seed(req.Charges, shared.Charges, now, s.seeder.Seed)
 	}
 	d, err := s.cfg.Local.Take(ctx, shared)
 	if err != nil {
@@ -61,7 +62,7 @@ func (s *Store) local(ctx context.Context, req *store.Request) (store.Decision, 
 	if d.Allowed && !req.Peek() {
 		s.memory.Spend(req.Charges, shared.Charges, replicas, at, now, s.breaker.Outages())
 		if s.breaker.Closed() {
-			s.soon(breaker.Silence)
+			s.soon(alone) // This call may be the last one for its key.
 		}
 	}
 	if d.Receipt != nil {

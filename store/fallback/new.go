@@ -5,7 +5,6 @@ import (
 
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback/internal/breaker"
-	"github.com/goweir/weir/store/fallback/internal/plain"
 	"github.com/goweir/weir/store/localstore"
 )
 
@@ -23,12 +22,12 @@ func New(cfg Config) (*Store, error) {
 		}
 		cfg.Local = local
 	}
-	s := &Store{cfg: cfg}
+	s := &Store{cfg: cfg, primary: cfg.Primary}
 	s.memory.Open(cfg.MaxKeys)
-	s.starter, _ = cfg.Primary.(store.Starter)
-	var ok bool
-	if s.primary, ok = cfg.Primary.(primary); !ok {
-		s.primary, s.starter = plain.Store{Store: cfg.Primary}, nil
+	if _, restores := cfg.Primary.(store.Restorer); restores {
+		s.starter, _ = cfg.Primary.(store.Starter)
+	} else {
+		s.primary = plain{cfg.Primary}
 	}
 	s.seeder, _ = cfg.Local.(Seeder)
 	s.clock.start = time.Now()

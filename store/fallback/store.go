@@ -20,17 +20,11 @@ type Seeder interface {
 	Seed(m store.Memory)
 }
 
-// primary is a primary store that restores. plain makes one of any other store.
-type primary interface {
-	store.Store
-	store.Restorer
-}
-
 // Store is a primary store with a local one behind it. It is safe for
 // concurrent use.
 type Store struct {
 	cfg      Config
-	primary  primary
+	primary  store.Store   // the primary, or plain around one that does not restore
 	starter  store.Starter // the primary; nil: it is none
 	seeder   Seeder        // the local store; nil: it is none
 	clock    clock
@@ -39,8 +33,9 @@ type Store struct {
 	memory   memory.Memory
 	searches atomic.Int32 // asked for by restoreAll and not ended
 	waits    atomic.Bool  // soon has set a timer
-	tries    atomic.Int32 // of restoreAll that failed in a row
-	lostAt   atomic.Int64 // the last loss, by the process's clock
+	tries    int          // searches that failed in a row
+	losses   atomic.Int64 // so far
+	lostAt   atomic.Int64 // the last loss with a search, by this process's clock
 	brakes   brakes.Pending
 	failed   atomic.Pointer[store.Request] // looks at the keys of the last failed call
 	alone    sync.Once                     // logs the first decision without the primary

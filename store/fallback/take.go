@@ -27,9 +27,11 @@ func (s *Store) Take(ctx context.Context, req store.Request) (store.Decision, er
 		return s.decide(ctx, &req, nil)
 	}
 	a := s.attempt(&req)
-	d, err := a.decision(ctx)
+	err := a.decide(ctx)
 	switch {
 	case err == nil:
+		d := a.d
+		a.free()
 		return d, nil
 	case refused(err):
 		return store.Decision{}, err
@@ -53,6 +55,25 @@ func (s *Store) Reset(ctx context.Context, scope, key string) error {
 		return store.ErrUnsupported
 	}
 	return s.within(ctx, func(ctx context.Context) error { return r.Reset(ctx, scope, key) })
+}
+
+// State says which side decides.
+type State uint8
+
+const (
+	StateClosed   State = iota // the primary decides
+	StateOpen                  // the policy decides
+	StateHalfOpen              // the policy decides while the primary is probed
+)
+
+var stateNames = [...]string{"closed", "open", "half_open"}
+
+// String returns the state in lower case with underscores, fit for a metric's label.
+func (s State) String() string {
+	if int(s) >= len(stateNames) {
+		return "unknown"
+	}
+	return stateNames[s]
 }
 
 // State returns the breaker's state, for a health endpoint. A zero Store is closed.

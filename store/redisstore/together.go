@@ -145,14 +145,13 @@ func (st *started) Leave() bool {
 
 // Decision implements [store.Started].
 func (st *started) Decision() (d store.Decision, done bool, err error) {
-	defer func() {
-		*st = started{}
-		unused.Put(st)
-	}()
 	if st.done == atOnce {
 		d, done = st.store.denied(&st.question, st.req) // The refusal may end meanwhile.
-		return d, done, nil
+	} else {
+		c, failed := st.pending.Result()
+		d, done, err = st.store.conclude(st.req, &st.question, &c, failed)
 	}
-	c, err := st.pending.Result()
-	return st.store.conclude(st.req, &st.question, &c, err)
+	*st = started{}
+	unused.Put(st)
+	return d, done, err
 }

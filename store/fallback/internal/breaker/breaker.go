@@ -17,8 +17,8 @@ const (
 	// rounds is the number of failed rounds in a row that open the breaker. Calls that
 	// began before a failure ended belong to its round.
 	rounds = 3
-	// Silence is the minimum time without a success before the breaker opens.
-	Silence = 100 * time.Millisecond
+	// silence is the minimum time without a success before the breaker opens.
+	silence = 100 * time.Millisecond
 	// firstProbe is the maximum time from the opening to the first probe.
 	firstProbe = 100 * time.Millisecond
 	// idle is how long probes go on without calls.
@@ -114,7 +114,7 @@ func (b *Breaker) count(began time.Time, err error) (opened bool) {
 		b.failed.Add(1)
 		b.ended = now
 	}
-	enough := b.failed.Load() >= rounds && now.Sub(b.first) >= Silence || !b.met.Load()
+	enough := b.failed.Load() >= rounds && now.Sub(b.first) >= silence || !b.met.Load()
 	if !enough && !noConnection(err) {
 		return false
 	}

@@ -42,12 +42,12 @@ func (t *Memory) Lose(charges []store.Charge, seen []store.Seen) {
 }
 
 // Learn stores an answer of the primary.
-func (t *Memory) Learn(charges []store.Charge, seen []store.Seen, now int64) {
+func (t *Memory) Learn(charges []store.Charge, seen []store.Seen) {
 	for i := range charges {
 		if seen[i].At == 0 || !keys.First(charges, i) {
 			continue
 		}
-		t.change(keys.Pick(charges, charges, i), now, func(e *entry) { e.learn(keys.Pick(seen, charges, i)) })
+		t.change(keys.Pick(charges, charges, i), int64(seen[i].At), func(e *entry) { e.learn(keys.Pick(seen, charges, i)) })
 	}
 }
 
@@ -83,24 +83,19 @@ func (t *Memory) Forget(scope, key string) {
 	}
 }
 
-// Seeder is a local store that takes over the state of a key.
-type Seeder interface{ Seed(store.Memory) }
-
 // Seed gives a local store the primary's answers about the charges' keys, each once, unless
 // the primary lacks units admitted here. shared are the charges on this process's share.
-func (t *Memory) Seed(charges, shared []store.Charge, now int64, local Seeder) {
+func (t *Memory) Seed(charges, shared []store.Charge, now int64, seed func(store.Memory)) {
 	for i := range charges {
-		if keys.First(charges, i) {
-			t.seedOne(keys.Pick(charges, charges, i), keys.Pick(shared, charges, i), now, local)
+		if !keys.First(charges, i) {
+			continue
 		}
+		mine := keys.Pick(charges, charges, i)
+		t.with(keys.Of(&mine[0]), func(e *entry) {
+			if m := e.more; e.at != m.seeded && e.limits.are(mine) && (m.seeded == 0 || !e.owes()) {
+				e.extra().seeded = e.at
+				seed(e.ofShare(mine[0].Key, keys.Pick(shared, charges, i), max(now, e.at))) // The clock may have stepped back.
+			}
+		})
 	}
-}
-
-func (t *Memory) seedOne(charges, shared []store.Charge, now int64, local Seeder) {
-	t.with(keys.Of(&charges[0]), func(e *entry) {
-		if m := e.more; e.at != m.seeded && e.limits.are(charges) && (m.seeded == 0 || !e.owes()) {
-			e.extra().seeded = e.at
-			local.Seed(e.ofShare(charges[0].Key, shared, max(now, e.at))) // The clock may have stepped back.
-		}
-	})
 }

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"crypto/rand"
 	"iter"
 	"slices"
 
@@ -8,30 +9,45 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Due begins the restore of a key that the primary lacks. While another call restores the
-// key, Due returns that restore as under. A call that has waited begins one of its own.
-func (t *Memory) Due(key keys.Key, now int64, waited bool) (r, under *Restore) {
-	t.with(key, func(e *entry) {
-		under = e.more.sending
-		if under != nil && waited || under == nil && (e.owes() || e.lost()) {
-			r, under = e.restore(key.Key, t.newID, now), nil
-		}
-	})
+// Due begins to restore the charges' keys that the primary lacks; nil: it lacks none. While
+// another call restores one of the keys, Due begins nothing and returns that restore as
+// under. A call that has waited begins one of its own.
+func (t *Memory) Due(charges []store.Charge, now int64, waited bool) (r, under *Restore) {
+	for i := 0; i < len(charges) && under == nil; i++ {
+		key := keys.Of(&charges[i])
+		t.with(key, func(e *entry) {
+			switch sending := e.more.sending; {
+			case sending != nil && sending != r && !waited:
+				under = sending
+			case sending != nil && sending != r, sending == nil && (e.owes() || e.lost()):
+				if r == nil {
+					r = &Restore{Over: make(chan struct{}), sent: make(map[*spending]int)}
+				}
+				r.Keys = append(r.Keys, key)
+				e.restore(r, key.Key, now)
+			}
+		})
+	}
+	if under != nil && r != nil {
+		t.Sent(r, false)
+		r = nil
+	}
 	return r, under
 }
 
 // Sent ends a restore, and notes whether the primary knows its memories now.
 func (t *Memory) Sent(r *Restore, known bool) {
 	r.once.Do(func() { close(r.Over) })
-	t.with(r.Key, func(e *entry) { e.sent(r, known) })
+	for _, key := range r.Keys {
+		t.with(key, func(e *entry) { e.sent(r, known) })
+	}
 }
 
-// restore returns the memories for the primary: the entry's, and one for each spending.
-func (e *entry) restore(key string, newID func() string, now int64) *Restore {
+// restore adds the memories of the key to a restore: the entry's, and one for each spending.
+func (e *entry) restore(r *Restore, key string, now int64) {
 	x := e.extra()
-	r := &Restore{Key: keys.Key{Scope: e.limits.scope, Key: key}, Over: make(chan struct{})}
 	answer := store.Memory{
-		Scope: r.Scope, Key: key, Limits: e.limits.list,
+		Scope: e.limits.scope, Key: key, Limits: e.limits.list,
 		At: store.Instant(e.at), Last: store.Instant(x.last),
 	}
 	for i := range e.limits.rules {
@@ -39,22 +55,21 @@ func (e *entry) restore(key string, newID func() string, now int64) *Restore {
 	}
 	alone := true
 	for _, p := range x.spendings {
-		m := store.Memory{Scope: r.Scope, Key: key, Limits: p.limits.list}
+		m := store.Memory{Scope: answer.Scope, Key: key, Limits: p.limits.list}
 		if p.limits == e.limits {
 			m, alone = answer, false
 		}
 		if p.id == "" {
-			p.id = newID()
+			p.id = rand.Text()
 		}
 		p.fill(&m, x.parts, max(now, p.at-margin)) // The clock may have stepped back.
 		r.Memories = append(r.Memories, m)
-		r.spendings, r.versions = append(r.spendings, p), append(r.versions, p.version)
+		r.sent[p] = p.version
 	}
 	if alone {
 		r.Memories = append(r.Memories, answer)
 	}
 	x.sending = r
-	return r
 }
 
 // sent notes that a restore has ended, and whether the primary knows its memories now. A
@@ -64,11 +79,10 @@ func (e *entry) sent(r *Restore, known bool) {
 	if m.sending == r {
 		m.sending = nil
 	}
-	for i, p := range r.spendings {
-		if j := slices.Index(m.spendings, p); known && j >= 0 && p.version == r.versions[i] {
-			m.spendings = slices.Delete(m.spendings, j, j+1)
-		}
-	}
+	m.spendings = slices.DeleteFunc(m.spendings, func(p *spending) bool {
+		version, ok := r.sent[p]
+		return known && ok && version == p.version
+	})
 }
 
 // Lacking yields looks at the keys that the primary may lack: keys with spent units, and

@@ -124,7 +124,7 @@ func (e *entry) correct(l *store.Limit, at, more int64, primary bool) {
 			more *= e.more.parts // A unit takes parts times as long in the share.
 		}
 		correct(r, &e.more.debt[i], at, more)
-		if p := e.last(); p != nil {
+		if p := e.spending(); p != nil {
 			p.version++
 			correct(r, &p.used[i], at, more)
 		}
@@ -133,12 +133,13 @@ func (e *entry) correct(l *store.Limit, at, more int64, primary bool) {
 
 // ofShare returns the memory for a local store that has a share of each limit.
 func (e *entry) ofShare(key string, shared []store.Charge, now int64) store.Memory {
-	rules, list := rulesOf(shared)
-	m := store.Memory{Scope: e.limits.scope, Key: key, Limits: list, At: store.Instant(now), Last: store.Instant(e.more.last)}
-	for i, part := range rules {
-		s := share.State(&e.limits.rules[i], &part, *e.state(i), now)
+	parts := limitsOf(shared)
+	m := store.Memory{Scope: parts.scope, Key: key, Limits: parts.list, At: store.Instant(now), Last: store.Instant(e.more.last)}
+	for i := range parts.rules {
+		part := &parts.rules[i]
+		s := share.State(&e.limits.rules[i], part, *e.state(i), now)
 		if e.more.debt != nil {
-			s = larger(&part, s, e.more.debt[i], now)
+			s = larger(part, s, e.more.debt[i], now)
 		}
 		m.Known = append(m.Known, usedOf(&s))
 	}

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/goweir/weir/internal/exact"
@@ -14,12 +15,13 @@ type limits struct {
 	list  []store.Limit
 }
 
-func rulesOf(charges []store.Charge) (rules []exact.Rule, list []store.Limit) {
+func limitsOf(charges []store.Charge) *limits {
+	l := &limits{scope: charges[0].Scope}
 	for i := range charges {
-		rules = append(rules, exact.RuleOf(&charges[i].Limit))
-		list = append(list, charges[i].Limit)
+		l.rules = append(l.rules, exact.RuleOf(&charges[i].Limit))
+		l.list = append(l.list, charges[i].Limit)
 	}
-	return rules, list
+	return l
 }
 
 // are reports whether charges have these limits, in this order.
@@ -39,29 +41,21 @@ func (l *limits) are(charges []store.Charge) bool {
 // sharing does not pay where each customer has limits of its own.
 type known struct {
 	mu  sync.Mutex
-	all map[plan]*limits
+	all []*limits
 }
 
-// plan is a scope with its first and last limit. A further one with the same is not shared.
-type plan struct {
-	scope       string
-	first, last store.Limit
-}
-
-const maxKnown = 1024
+const maxKnown = 64
 
 func (k *known) of(charges []store.Charge) *limits {
-	p := plan{charges[0].Scope, charges[0].Limit, charges[len(charges)-1].Limit}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if l := k.all[p]; l != nil && l.are(charges) {
-		return l
+	if i := slices.IndexFunc(k.all, func(l *limits) bool { return l.are(charges) }); i >= 0 {
+		return k.all[i]
 	}
-	if k.all == nil || len(k.all) >= maxKnown {
-		k.all = make(map[plan]*limits)
+	if len(k.all) >= maxKnown {
+		k.all = nil
 	}
-	l := &limits{scope: p.scope}
-	l.rules, l.list = rulesOf(charges)
-	k.all[p] = l
+	l := limitsOf(charges)
+	k.all = append(k.all, l)
 	return l
 }

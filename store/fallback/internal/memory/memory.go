@@ -3,13 +3,10 @@
 package memory
 
 import (
-	"crypto/rand"
 	"crypto/sha256"
 	"hash/maphash"
-	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/goweir/weir/internal/keys"
 	"github.com/goweir/weir/store"
@@ -21,8 +18,6 @@ type Memory struct {
 	shards [64]shard
 	most   int // maximum of entries in a shard
 	limits known
-	name   string // of this process, in the IDs of spendings
-	ids    atomic.Int64
 }
 
 type shard struct {
@@ -42,10 +37,8 @@ var seed = maphash.MakeSeed()
 
 // Open makes room for a maximum number of keys. The zero Memory has none.
 func (t *Memory) Open(maxKeys int) {
-	t.name, t.most = rand.Text()[:12]+"-", max(maxKeys/len(t.shards), 1)
+	t.most = max(maxKeys/len(t.shards), 1)
 }
-
-func (t *Memory) newID() string { return t.name + strconv.FormatInt(t.ids.Add(1), 36) }
 
 // lock locks the shard of a key, and returns it with the key's hash and its entry, if any.
 func (t *Memory) lock(scope, key string) (sh *shard, hash uint64, e *entry) {

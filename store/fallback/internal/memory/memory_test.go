@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goweir/weir/internal/keys"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback/internal/memory"
 )
@@ -37,18 +36,13 @@ func TestLearnInAnyOrder(t *testing.T) {
 		"a clock steps far back": {time.Minute, time.Minute},
 	} {
 		m, c, seen := open(1000), charges("k"), make([]store.Seen, 1)
-		m.Learn(c, answer(now), now)
-		m.Learn(c, answer(now-test.back.Microseconds()), now)
+		m.Learn(c, answer(now))
+		m.Learn(c, answer(now-test.back.Microseconds()))
 		if m.Recall(c, seen, now-time.Minute.Microseconds()); seen[0].At != store.Instant(now-test.want.Microseconds()) {
 			t.Errorf("%s: the answer of %d is known, want that of %d", name, seen[0].At-now, -test.want.Microseconds())
 		}
 	}
 }
-
-// local is a local store that notes its last seed.
-type local struct{ store.Memory }
-
-func (l *local) Seed(m store.Memory) { l.Memory = m }
 
 // After a step back of the primary's clock, no instant by the clock before the step holds a
 // key up here: no slot booked ahead, and no window. The step shows in an answer for the key, or
@@ -60,16 +54,16 @@ func TestStepBackHoldsNoKeyUp(t *testing.T) {
 		for _, answered := range []bool{true, false} {
 			m, c := open(1000), charges("k")
 			c[0].Limit = l
-			m.Learn(c, []store.Seen{{At: now, Used: store.Used{At: now}, Last: now + 1_000_000}}, now)
+			m.Learn(c, []store.Seen{{At: now, Used: store.Used{At: now}, Last: now + 1_000_000}})
 			back := now - 2*time.Hour.Microseconds()
 			if answered {
 				m.Spend(c, c, 1, now+2, now+2, 1)
-				r, _ := m.Due(keys.Of(&c[0]), now+3, false)
+				r, _ := m.Due(c, now+3, false)
 				m.Sent(r, true)
-				m.Learn(c, []store.Seen{{At: store.Instant(back), Used: store.Used{At: store.Instant(back)}}}, back)
+				m.Learn(c, []store.Seen{{At: store.Instant(back), Used: store.Used{At: store.Instant(back)}}})
 			}
-			var seeded local
-			if m.Seed(c, c, back+1, &seeded); seeded.Known[0].At > seeded.At || seeded.Last > seeded.At+1_000_000 {
+			var seeded store.Memory
+			if m.Seed(c, c, back+1, func(m store.Memory) { seeded = m }); seeded.Known[0].At > seeded.At || seeded.Last > seeded.At+1_000_000 {
 				t.Errorf("%v, answered %v: the local store starts at %d from %+v, last %d", l.Algorithm, answered, seeded.At, seeded.Known, seeded.Last)
 			}
 		}
@@ -84,7 +78,7 @@ func TestSpentBeforeAStepBack(t *testing.T) {
 		m, c, half := open(1000), charges("k"), charges("k")
 		c[0].Limit, half[0].Limit = store.Per(100, time.Hour), store.Per(50, time.Hour)
 		m.Spend(c, half, 2, now, now, 1)
-		r, _ := m.Due(keys.Of(&c[0]), now-back.Microseconds(), false)
+		r, _ := m.Due(c, now-back.Microseconds(), false)
 		if spent := r.Memories[0].Spent[0].At - now; spent < 35_990_000 || spent > 36_010_000 {
 			t.Errorf("%v back: spent until %d µs, want about 36000000", back, spent)
 		}
@@ -100,7 +94,7 @@ func TestRestore(t *testing.T) {
 		if m.Recall(c, seen, now) || seen[0].At != 0 {
 			t.Fatalf("recalled %v of nothing", seen)
 		}
-		m.Learn(c, answer(now), now)
+		m.Learn(c, answer(now))
 		if m.Recall(c, seen, now+1) || seen[0].At != now {
 			t.Errorf("recalled %v, want the answer", seen)
 		}
@@ -108,28 +102,27 @@ func TestRestore(t *testing.T) {
 			t.Errorf("recalled %v after its window", seen)
 		}
 		m.Spend(c, c, 1, now+2, now+2, 1)
-		k := keys.Of(&c[0])
-		r, under := m.Due(k, now+3, false)
+		r, under := m.Due(c, now+3, false)
 		if r == nil || under != nil || len(r.Memories) != 1 || r.Memories[0].Known[0].Units != 3 || r.Memories[0].Spent[0].Units != 1 {
 			t.Fatalf("due: %+v", r)
 		}
-		if again, under := m.Due(k, now+3, false); again != nil || under != r {
+		if again, under := m.Due(c, now+3, false); again != nil || under != r {
 			t.Error("two restores of a key at once")
 		}
 		// A lost answer keeps the ID. A unit since then stays owed.
 		m.Sent(r, false)
 		<-r.Over
-		again, _ := m.Due(k, now+5, false)
+		again, _ := m.Due(c, now+5, false)
 		if again == nil || again.Memories[0].ID != r.Memories[0].ID {
 			t.Fatalf("due again: %+v", again)
 		}
 		m.Spend(c, c, 1, now+6, now+6, 1)
 		m.Sent(again, true)
-		last, _ := m.Due(k, now+8, false)
+		last, _ := m.Due(c, now+8, false)
 		if last == nil || last.Memories[0].Spent[0].Units != 2 || last.Memories[0].ID != r.Memories[0].ID {
 			t.Fatalf("due at last: %+v", last)
 		}
-		m.Learn(c, answer(now+9), now+9)
+		m.Learn(c, answer(now+9))
 		m.Sent(last, true)
 		if m.Recall(c, seen, now+10) || seen[0].At != now+9 {
 			t.Errorf("recalled %v, want no more than the answer", seen)
@@ -137,6 +130,49 @@ func TestRestore(t *testing.T) {
 		m.Forget("s", key)
 		if m.Recall(c, seen, now+10); seen[0].At != 0 {
 			t.Errorf("recalled %v of a forgotten key", seen)
+		}
+	}
+}
+
+// A call of two keys waits for the restore of one of them, and holds up no call of the other.
+func TestDueOfTwoKeys(t *testing.T) {
+	t.Parallel()
+	m, both := open(1000), append(charges("a"), charges("b")...)
+	m.Spend(both, both, 1, now, now, 1)
+	b, _ := m.Due(charges("b"), now, false)
+	if r, under := m.Due(both, now, false); r != nil || under != b {
+		t.Fatalf("due: %+v, under way: %+v", r, under)
+	}
+	a, under := m.Due(charges("a"), now, false)
+	if a == nil || under != nil {
+		t.Fatalf("due: %+v, under way: %+v", a, under)
+	}
+	m.Sent(a, true)
+	m.Sent(b, false)
+	r, _ := m.Due(both, now, false)
+	if r == nil || len(r.Memories) != 1 || r.Memories[0].Key != "b" {
+		t.Errorf("due: %+v", r)
+	}
+}
+
+// A local store gets each answer once, and none while it has units that the primary lacks.
+func TestSeed(t *testing.T) {
+	t.Parallel()
+	m, c, seeds := open(1000), charges("k"), 0
+	for i, step := range []struct {
+		do   func(at int64)
+		want int
+	}{
+		{func(int64) {}, 0},
+		{func(at int64) { m.Learn(c, answer(at)) }, 1},
+		{func(int64) {}, 1},
+		{func(at int64) { m.Spend(c, c, 1, at, at, 1); m.Learn(c, answer(at)) }, 1},
+		{func(at int64) { r, _ := m.Due(c, at, false); m.Sent(r, true) }, 2},
+	} {
+		at := now + int64(i)
+		step.do(at)
+		if m.Seed(c, c, at, func(store.Memory) { seeds++ }); seeds != step.want {
+			t.Errorf("step %d: seeded %d times, want %d", i, seeds, step.want)
 		}
 	}
 }
@@ -150,7 +186,7 @@ func TestLacking(t *testing.T) {
 		if key == "new" {
 			at += 10
 		}
-		m.Learn(charges(key), answer(at), at)
+		m.Learn(charges(key), answer(at))
 	}
 	m.Spend(charges("spent"), charges("spent"), 1, now+1, now+1, 1)
 	lacking := map[string]bool{}
@@ -161,7 +197,7 @@ func TestLacking(t *testing.T) {
 		t.Errorf("lacking %v", lacking)
 	}
 	m.Lose(charges(long), answer(now))
-	if r, _ := m.Due(keys.Key{Scope: "s", Key: long}, now+6, false); r == nil || r.Memories[0].Key != long || r.Memories[0].Spent != nil {
+	if r, _ := m.Due(charges(long), now+6, false); r == nil || r.Memories[0].Key != long || r.Memories[0].Spent != nil {
 		t.Errorf("due: %+v", r)
 	}
 }
@@ -173,7 +209,7 @@ func TestFull(t *testing.T) {
 	keep := func(at int64) (kept int) {
 		for i := range 1000 {
 			c := charges(time.Duration(at + int64(i)).String())
-			m.Learn(c, answer(at), at)
+			m.Learn(c, answer(at))
 			if m.Recall(c, seen, at); seen[0].At > 0 {
 				kept++
 			}

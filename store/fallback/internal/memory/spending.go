@@ -81,15 +81,15 @@ func (p *spending) fill(m *store.Memory, parts, now int64) {
 	}
 }
 
-// Restore is a restore of a key under way. Other calls of the key wait for its end.
+// Restore is a restore of a request's keys under way. Other calls for these keys wait for
+// its end.
 type Restore struct {
-	keys.Key
+	Keys     []keys.Key
 	Memories []store.Memory
 	Over     chan struct{} // closed at its end
 
-	once      sync.Once
-	spendings []*spending // in Memories, in their versions
-	versions  []int
+	once sync.Once
+	sent map[*spending]int // versions in Memories
 }
 
 // maxSpendings is the maximum number of spendings of a key. A further one replaces the
@@ -100,7 +100,6 @@ const maxSpendings = 4
 // on this process's share, one of parts shares.
 func (e *entry) spend(charges, shared []store.Charge, parts, at, now, outage int64) {
 	m := e.extra()
-	rules, _ := rulesOf(shared)
 	if m.debt == nil {
 		m.debt = make([]exact.State, len(charges))
 	}
@@ -113,18 +112,19 @@ func (e *entry) spend(charges, shared []store.Charge, parts, at, now, outage int
 		}
 	}
 	m.parts = parts
-	p := e.last()
+	p := e.spending()
 	if p == nil || p.outage != outage {
 		if len(m.spendings) == maxSpendings {
 			m.spendings = slices.Delete(m.spendings, 0, 1)
 		}
-		p = e.spending(rules, now, outage)
+		p = e.newSpending(shared, now, outage)
 		m.spendings = append(m.spendings, p)
 	}
 	for i := range charges {
 		if cost := charges[i].Cost; cost > 0 {
-			bookAhead(&rules[i], &m.debt[i], at, cost)
-			p.book(i, &rules[i], at, cost)
+			part := exact.RuleOf(&shared[i].Limit)
+			bookAhead(&part, &m.debt[i], at, cost)
+			p.book(i, &part, at, cost)
 		}
 	}
 	p.version++
@@ -134,8 +134,8 @@ func (e *entry) spend(charges, shared []store.Charge, parts, at, now, outage int
 	}
 }
 
-// last returns the last spending under the key's limits, or nil.
-func (e *entry) last() *spending {
+// spending returns the last one under the key's limits, or nil.
+func (e *entry) spending() *spending {
 	for _, p := range slices.Backward(e.more.spendings) {
 		if p.limits == e.limits {
 			return p
@@ -144,13 +144,14 @@ func (e *entry) last() *spending {
 	return nil
 }
 
-// spending returns a new one. A bucket starts from the primary's state, so a busy one is
-// as full after the outage as before.
-func (e *entry) spending(shared []exact.Rule, now, outage int64) *spending {
+// newSpending returns an empty one. A bucket starts from the primary's state, so a busy one
+// is as full after the outage as before.
+func (e *entry) newSpending(shared []store.Charge, now, outage int64) *spending {
 	p := &spending{limits: e.limits, outage: outage, used: make([]exact.State, len(shared)), known: make([]int64, len(shared))}
 	for i := range shared {
 		if r := &e.limits.rules[i]; e.at > 0 && r.Limit.Algorithm == store.GCRA {
-			p.known[i] = share.State(r, &shared[i], *e.state(i), now).A
+			part := exact.RuleOf(&shared[i].Limit)
+			p.known[i] = share.State(r, &part, *e.state(i), now).A
 			p.used[i].A = p.known[i]
 		}
 	}

@@ -55,14 +55,6 @@ func limit(l store.Limit, n int64) store.Limit {
 	return l
 }
 
-// Hold returns one of n shares of the calls in flight, at least one call.
-func Hold(h store.Hold, n int64) store.Hold {
-	if h.Asked() {
-		h.Max = max(h.Max/n, 1)
-	}
-	return h
-}
-
 // Brake returns a brake for one of n shares of a rate: gaps grow by n.
 func Brake(b store.Brake, n int64) store.Brake {
 	b.Gap = min(times(b.Gap, n, 1), store.MaxPeriod/4)

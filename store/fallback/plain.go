@@ -1,5 +1,4 @@
-// Package plain makes a Restorer of any store.
-package plain
+package fallback
 
 import (
 	"cmp"
@@ -10,14 +9,14 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Store charges spent units as far as they fit, and notices no losses. Decisions without an
-// instant are by this process's clock.
-type Store struct{ store.Store }
+// plain makes a store that restores of any store. It charges spent units as far as they
+// fit, and notices no losses. Decisions without an instant are by this process's clock.
+type plain struct{ store.Store }
 
 // Take implements store.Store. It takes the states from the decision.
-func (p Store) Take(ctx context.Context, req store.Request) (store.Decision, error) {
-	for _, m := range req.Restore {
-		if _, err := p.Restore(ctx, m); err != nil {
+func (p plain) Take(ctx context.Context, req store.Request) (store.Decision, error) {
+	for i := range req.Restore {
+		if err := p.charge(ctx, &req.Restore[i]); err != nil {
 			return store.Decision{}, err
 		}
 	}
@@ -36,10 +35,10 @@ func (p Store) Take(ctx context.Context, req store.Request) (store.Decision, err
 	return d, err
 }
 
-// Restore implements store.Restorer.
-func (p Store) Restore(ctx context.Context, m store.Memory) (lost bool, err error) {
+// charge charges the spent units of a key.
+func (p plain) charge(ctx context.Context, m *store.Memory) error {
 	if m.Spent == nil {
-		return false, nil
+		return nil
 	}
 	req := store.Request{}
 	for i := range m.Limits {
@@ -47,14 +46,14 @@ func (p Store) Restore(ctx context.Context, m store.Memory) (lost bool, err erro
 	}
 	d, err := p.Store.Take(ctx, req)
 	if err != nil {
-		return false, err
+		return err
 	}
 	now := cmp.Or(int64(d.At), time.Now().UnixMicro())
 	for i := range req.Charges {
 		req.Charges[i].Cost = min(units(&m.Limits[i], m.Spent[i], now), d.Charge(i).Remaining)
 	}
 	_, err = p.Store.Take(ctx, req)
-	return false, err
+	return err
 }
 
 // units returns the units of a used limit that still count.
