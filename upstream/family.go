@@ -55,7 +55,7 @@ func families(h http.Header, date time.Time) ([]*family, []Budget) {
 func limitNames(h http.Header) []string {
 	var names []string
 	for name := range h {
-		if len(name) <= maxTimeLength && (strings.Contains(name, inLimit) || strings.Contains(name, inRemaining) || strings.Contains(name, inReset)) {
+		if len(name) <= maxTimeLength && !isUsual(name) && (strings.Contains(name, inLimit) || strings.Contains(name, inRemaining) || strings.Contains(name, inReset)) {
 			i, _ := slices.BinarySearch(names, name)
 			names = slices.Insert(names, i, name)[:min(len(names)+1, maxNames)]
 		}
