@@ -57,24 +57,26 @@ type Lines struct {
 
 const shards = 32
 
-// shard holds the lines of some keys. It fills one cache line.
+// shard holds the lines of some keys.
 type shard struct {
 	arrivals atomic.Uint64 // numbers the calls
 	mu       sync.Mutex
 	lines    map[ID]*line
-	heard    struct { // the last brake of a key in this shard
+	keys     map[string]int // numbers of lines
+	heard    struct {       // the last brake of a key in this shard
 		key   string
 		clock store.Clock
 	}
 	paces   map[string]*pace
-	surplus map[string][]surplus // of keys, in order; a goroutine gives it back
+	surplus map[string][]surplus // of keys, the latest slot first; a goroutine gives it back
 }
 
 // New returns Lines without calls.
 func New(cfg Config) *Lines {
 	l := &Lines{cfg: cfg}
 	for i := range l.shards {
-		l.shards[i].surplus = make(map[string][]surplus)
+		s := &l.shards[i]
+		s.lines, s.keys, s.surplus = make(map[ID]*line), make(map[string]int), make(map[string][]surplus)
 	}
 	if cfg.Watch != nil {
 		l.watcher.subscribe = func() store.Watch { return cfg.Watch(l.braked) }
@@ -120,11 +122,9 @@ func (l *Lines) shard(key string) *shard { return &l.shards[maphash.String(seed,
 func (s *shard) line(l *Lines, id ID) *line {
 	q := s.lines[id]
 	if q == nil {
-		if s.lines == nil {
-			s.lines = make(map[ID]*line)
-		}
 		q = &line{lines: l, shard: s, id: id}
 		s.lines[id] = q
+		s.keys[id.Key]++
 		l.lines.Add(1)
 	}
 	return q
@@ -134,6 +134,9 @@ func (s *shard) line(l *Lines, id ID) *line {
 func (s *shard) drop(q *line) {
 	if len(q.slots) == 0 && !q.looks.underWay && s.lines[q.id] == q {
 		delete(s.lines, q.id)
+		if s.keys[q.id.Key]--; s.keys[q.id.Key] == 0 {
+			delete(s.keys, q.id.Key)
+		}
 		q.lines.lines.Add(-1)
 	}
 }

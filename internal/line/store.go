@@ -120,14 +120,13 @@ func (q *line) giveBack(ctx context.Context, slot *Slot) <-chan struct{} {
 	list, underWay := s.surplus[key]
 	if !underWay {
 		pause := time.Duration(0)
-		for id := range s.lines {
-			if id.Key == key && id != q.id { // The end of a program cancels calls of all lines.
-				pause = gather
-			}
+		if s.keys[key] > 1 { // The end of a program cancels calls of all lines.
+			pause = gather
 		}
 		go q.lines.giveAllBack(s, key, pause)
 	}
-	i := sort.Search(len(list), func(i int) bool { return slot.compare(list[i].slot) < 0 })
+	// A line gives its latest slot up first, so that the place is near the end.
+	i := sort.Search(len(list), func(i int) bool { return slot.compare(list[i].slot) > 0 })
 	s.surplus[key] = slices.Insert(list, i, b)
 	return b.done
 }
@@ -138,16 +137,14 @@ func (l *Lines) giveAllBack(s *shard, key string, pause time.Duration) {
 	for time.Sleep(pause); ; {
 		s.mu.Lock()
 		list := s.surplus[key]
-		last := len(list) - 1
-		if last < 0 {
+		if len(list) == 0 {
 			delete(s.surplus, key)
 			s.mu.Unlock()
 			return
 		}
-		b := list[last]
-		s.surplus[key] = list[:last]
+		b, start := list[0], time.Now()
+		s.surplus[key] = list[1:]
 		s.mu.Unlock()
-		start := time.Now()
 		if failed < GiveBackTimeout && l.cfg.Cancel(b.ctx, b.id, b.slot.Receipt) != nil {
 			failed += time.Since(start)
 		}
