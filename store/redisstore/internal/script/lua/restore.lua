@@ -9,7 +9,7 @@ local a = 1
 local function number() a = a + 1 return ARGV[a] + 0 end
 local function text() a = a + 1 return ARGV[a] end
 local seen, last, ahead, spent_at, limits, known, spent = text(), number(), number(), number(), {}, {}, {}
-local id, named, furthest = text(), {}, now + 394200000000000 -- a wait of 12.5 years
+local id, named, furthest = text(), {}, now + 3942e11 -- a wait of 12.5 years
 for _ = 1, number() do
   local l = F.N.rule(text())
   local K, S = { number(), number(), number() }, { number(), number(), number() }
@@ -80,10 +80,11 @@ end
 -- fill the window up to most.
 local function window_add(l, start, units, most)
   if units == 0 or start + l.p <= now then return end
-  if (l.a <= now and l.b == 0) or l.a + l.p <= math.max(start, now) then
+  if l.a <= now and l.b == 0 or l.a + l.p <= math.max(start, now) then
     l.a, l.b = start, math.min(units, most)
   elseif l.a < start + l.p then
-    l.a = math.min(l.a, start)
+    -- With slots ahead the window stays where it is.
+    l.a = q and q.last > v and l.a or math.min(l.a, start)
     l.was = l.a
     l.b = math.min(l.b + units, math.max(l.b, most))
   end
@@ -164,7 +165,7 @@ local function restore_log()
   end
   if not moves then return end
   for l, y in pairs(had) do
-    if y > 0 then F.G.correct(g, k.parts, l.rc, l.ra, -2251799813685248) end
+    if y > 0 then F.G.correct(g, k.parts, l.rc, l.ra, -2^51) end
   end
   at = log_add(units, at)
   for l, y in pairs(units) do
@@ -187,7 +188,7 @@ local function spend_log()
     if more[l] then
       l.a, l.b = F.G.expired(g, l, v)
       local _, before = F.G.expired(g, l, slot)
-      local live = (g.sum - before) % 4503599627370496
+      local live = (g.sum - before) % 2^52
       units[l] = math.max(math.min(more[l], l.max - live), 0)
     end
   end
