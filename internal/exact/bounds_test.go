@@ -39,6 +39,26 @@ func TestFullBeforeAnEmptiedWindow(t *testing.T) {
 	}
 }
 
+// TestFullBeforeAnEmptiedWindowThatACallLeavesOut: a call that leaves a limit out tells nothing
+// about the present window either.
+func TestFullBeforeAnEmptiedWindowThatACallLeavesOut(t *testing.T) {
+	t.Parallel()
+	for _, a := range []store.Algorithm{store.FixedWindow, store.AlignedWindow} {
+		var k Key
+		l, other := store.Per(10, time.Minute).By(a), store.Per(100, time.Second)
+		now := align(begun, l.Period.Microseconds()) + 7_000_000
+		take(&k, charges(10, l, other), now, 0)
+		k.Brake(charges(0, l).Charges, &store.Brake{Pause: 2 * time.Minute}, now)
+		_, r := take(&k, waiting(5, time.Hour, l), now+1, 1)
+		k.Brake(charges(0, l).Charges, &store.Brake{Lift: true}, now+2)
+		k.Settle(r, now+2, func(int) int64 { return 0 })
+		take(&k, charges(1, other), now+3, 0)
+		if d, _ := take(&k, charges(9, l), now+4, 0); d.Allowed {
+			t.Errorf("%v: a full window admits 9 more: %+v", a, d)
+		}
+	}
+}
+
 // TestMoreAheadThanANumberHolds books more units ahead than 63 bits count.
 func TestMoreAheadThanANumberHolds(t *testing.T) {
 	t.Parallel()

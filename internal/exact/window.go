@@ -17,7 +17,7 @@ func windowSlot(r *Rule, s *State, b, units int64) int64 {
 }
 
 func windowBook(r *Rule, s *State, at, units int64) {
-	if s.B == 0 || at >= s.A+r.Period {
+	if s.B == 0 && at > s.A || at >= s.A+r.Period {
 		s.A, s.B = at, 0
 		if r.Limit.Algorithm == store.AlignedWindow {
 			s.A = align(at, r.Period)

@@ -11,7 +11,7 @@ window_slot = function(l, at, units)
 end,
 
 window_book = function(l, at, units)
-  if l.b == 0 or at >= l.a + l.p then
+  if l.b == 0 and at > l.a or at >= l.a + l.p then
     l.a, l.b = l.kind == 'a' and at - at % l.p or at, 0
   end
   l.b = l.b + units

@@ -14,7 +14,7 @@ for _ = 1, number() do
   local l = F.N.rule(text())
   local K, S = { number(), number(), number() }, { number(), number(), number() }
   if not named[l.spec] then
-    local most = l.kind == 'g' and furthest + 1576800000000000 or furthest
+    local most = l.kind == 'g' and furthest + 15768e11 or furthest
     K[1], S[1] = math.min(K[1], most), math.min(S[1], most)
     l.cost, named[l.spec], limits[#limits + 1] = 0, true, l
     known[l], spent[l] = K, S
