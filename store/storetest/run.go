@@ -60,9 +60,7 @@ func (r *run) lacks(n needs) string {
 func (r *run) take(req store.Request) store.Decision {
 	r.Helper()
 	d, err := r.store.Take(context.Background(), req)
-	if err != nil {
-		r.Fatalf("Take: %v", err)
-	}
+	r.must(err)
 	r.check(req, d)
 	return d
 }

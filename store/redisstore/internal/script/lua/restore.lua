@@ -6,8 +6,8 @@
 -- each unit counts once.
 use('O')
 local a = 1
-local function number() a = a + 1 return ARGV[a] + 0 end
 local function text() a = a + 1 return ARGV[a] end
+local function number() return text() + 0 end
 local seen, last, ahead, spent_at, limits, known, spent = text(), number(), number(), number(), {}, {}, {}
 local id, named, furthest = text(), {}, now + 3942e11 -- a wait of 12.5 years
 for _ = 1, number() do
@@ -21,22 +21,21 @@ for _ = 1, number() do
   end
 end
 local k = F.load({ state = 1, list = 2, limits = limits }, seen)
-local lost, adds = k.undecided == -3, false
+local lost, adds = k.undecided == -3
 -- A last unit in the future means that the server's clock stepped back since. A caller knows
 -- that clock to about 5 ms.
 local back = math.max(spent_at - 5000 - now, 0)
 ahead = ahead - back
 -- Spent units of an ID only grow, so those added before are not added again.
 if id ~= '' and not (k.restored == 0 and spent_at > 0 and spent_at < k.born) then
-  local mark, i = redis.call('GET', KEYS[3]) or '', 1
-  local list = {}
+  local mark, i, list = redis.call('GET', KEYS[3]) or '', 1, {}
   for _, l in ipairs(limits) do
     local S, x, y, z, ends = spent[l], string.match(mark, '^(%d+)%.(%d+)%.(%d+),?()', i)
     S.x, S.y, S.z, i = (x or 0) + 0, (y or 0) + 0, (z or 0) + 0, ends or #mark + 1
     adds = adds or S[1] > S.x or S[2] > S.y or ahead > now
     list[#list + 1] = string.format('%d.%d.%d', S[1], S[2], S[3])
     local by = back > 0 and (l.kind == 'a' or l.kind == 'c') and math.max(S[1] - now + now % l.p, 0) or back
-    S[1], S.x = math.max(S[1] - by, 0), math.max(S.x - by, 0)
+    S[1], S.x = S[1] - by, S.x - by
   end
   if adds then redis.call('SET', KEYS[3], table.concat(list, ','), 'PX', 600000) end
 end
@@ -46,18 +45,20 @@ if not lost and not adds then
 end
 if k.parts ~= limits then F.O.forget(k) end
 local v, q = k.v, k.queue
-if q and q.tag > 0 then q.seq, q.at = q.seq + 1, now end
-if q then q.cost = 0 end
+if q then
+  if q.tag > 0 then q.seq, q.at = q.seq + 1, now end
+  q.cost = 0
+end
 k.slot, k.keeps = v, true
 local birth = math.max(k.restored or 0, k.born)
 
 -- Books time in a bucket: up to its brim, or up to a time x, y if that is later.
 local function fill(l, from, w, r, x, y)
-  local function most(t, rest) if t > x or (t == x and rest > y) then x, y = t, rest end end
+  local function most(t, rest) if t > x or t == x and rest > y then x, y = t, rest end end
   most(l.a, l.b)
   most(v + l.cw, l.cr)
   F.gcra_book(l, from, w, r)
-  if l.a > x or (l.a == x and l.b > y) then l.a, l.b = x, y end
+  if l.a > x or l.a == x and l.b > y then l.a, l.b = x, y end
   F.O.bound(k, l)
 end
 
@@ -128,7 +129,7 @@ end
 local function log_add(units, at)
   local list = {}
   for _, l in ipairs(k.parts) do
-    if units[l] and units[l] > 0 then list[#list + 1] = l end
+    if (units[l] or 0) > 0 then list[#list + 1] = l end
   end
   if #list == 0 then return at end
   local g, fresh = k.log, k.log.n == k.log.first
@@ -159,7 +160,7 @@ local function restore_log()
       if x + l.p <= v then y = 0 end
       local more = t + l.p > v and K[2] or 0
       units[l], had[l] = math.max(y, more), y
-      moves = moves or more > y or (more > 0 and t > x)
+      moves = moves or more > y or more > 0 and t > x
       at = math.max(at, y > 0 and x or 0, more > 0 and t or 0)
     end
   end
@@ -178,8 +179,8 @@ local function spend_log()
   local g, more, units, at = k.log, {}, {}, 0
   for _, l in ipairs(k.parts) do
     local S = l.kind == 'w' and spent[l]
-    if S and S[1] + v - now + l.p > v then
-      more[l] = S[2] - (S.x + v - now + l.p > v and S.y or 0)
+    if S and S[1] + l.p > now then
+      more[l] = S[2] - (S.x + l.p > now and S.y or 0)
       at = math.max(at, S[1] + v - now)
     end
   end
@@ -188,8 +189,7 @@ local function spend_log()
     if more[l] then
       l.a, l.b = F.G.expired(g, l, v)
       local _, before = F.G.expired(g, l, slot)
-      local live = (g.sum - before) % 2^52
-      units[l] = math.max(math.min(more[l], l.max - live), 0)
+      units[l] = math.max(math.min(more[l], l.max - (g.sum - before) % 2^52), 0)
     end
   end
   log_add(units, at)
@@ -198,8 +198,7 @@ end
 for _, l in ipairs(k.parts) do
   local K, S, kind = known[l], spent[l], l.kind
   if K and kind ~= 'w' then
-    local tagged = q and q.tag > 0
-    local a, b = l.a, l.b
+    local tagged, a, b = q and q.tag > 0, l.a, l.b
     if tagged and kind == 'g' then F.Q.note(k, l, q.seq) end
     if lost then
       if kind == 'g' then restore_bucket(l, K) elseif kind == 'c' then restore_counter(l, K) else restore_window(l, K) end
@@ -222,8 +221,10 @@ for _, l in ipairs(k.parts) do
   end
   l.new = nil
 end
-if k.log and lost then restore_log() end
-if k.log and adds then spend_log() end
+if k.log then
+  if lost then restore_log() end
+  if adds then spend_log() end
+end
 
 -- The first slot ahead is not known, so a pause holds all slots.
 local slot = math.min(math.max(lost and last or 0, adds and ahead or 0), furthest)
