@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -183,4 +185,21 @@ func (f *File) tell(err error) {
 	if f.cfg.OnChange != nil {
 		f.cfg.OnChange()
 	}
+}
+
+// contentOf returns a file's content, and maxSize+1 bytes of a longer file.
+func contentOf(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() { // Opening a pipe would wait for a writer.
+		return nil, &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("not a regular file: %w", fs.ErrInvalid)}
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, maxSize+1))
 }

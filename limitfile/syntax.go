@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
@@ -18,23 +16,6 @@ const maxSize = 1 << 20
 
 // wantFile is the form of a whole file, in words.
 const wantFile = "a mapping with default, plans and keys"
-
-// contentOf returns a file's content, and maxSize+1 bytes of a longer file.
-func contentOf(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() { // Opening a pipe would wait for a writer.
-		return nil, &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("not a regular file: %w", fs.ErrInvalid)}
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	return io.ReadAll(io.LimitReader(file, maxSize+1))
-}
 
 // parse returns the tree of a file, or nil if the file is wrong or empty.
 func (m *mistakes) parse(data []byte) *yaml.Node {
