@@ -116,8 +116,8 @@
 // Handlers get the ResponseWriter as it came: flushing, hijacking, trailers and
 // [http.ResponseController] work. Only [Config.Settle] wraps it, to see the response.
 // The wrapper flushes, hijacks and pushes as the server's own writers do, and an
-// http.ResponseController reaches the rest. It copies files without sendfile. One ability
-// is lost, which net/http keeps to itself: an http.MaxBytesReader inside the limiter does not close the connection
+// http.ResponseController reaches the rest. Two abilities are lost: files are copied without
+// sendfile, and an http.MaxBytesReader inside the limiter does not close the connection
 // of a client that sends too much. One outside does, as http.MaxBytesHandler's.
 //
 // Handlers get a shallow copy of the request. Its context remembers which limiter
