@@ -32,13 +32,10 @@ type partitionItem struct{ name, dimensions string }
 //	"default";r=50;t=30                   drafts 08 to 11
 //	limit=100, remaining=50, reset=30     draft 07
 func parseStructured(values []string) []Budget {
-	if !bounded(values) {
-		return nil
-	}
 	if budgets := listBudgets(items(values)); len(budgets) > 0 {
 		return budgets
 	}
-	dict, err := httpsfv.UnmarshalDictionary(values)
+	dict, err := httpsfv.UnmarshalDictionary([]string{oneLine(values)})
 	if err != nil {
 		return nil
 	}
@@ -60,12 +57,10 @@ func parseStructured(values []string) []Budget {
 
 // items reads a list, without malformed items.
 func items(values []string) httpsfv.List {
-	if !bounded(values) {
-		return nil
-	}
-	list, err := httpsfv.UnmarshalList(values)
+	line := oneLine(values)
+	list, err := httpsfv.UnmarshalList([]string{line})
 	if err != nil {
-		for _, part := range parts(strings.Join(values, ",")) {
+		for _, part := range parts(line) {
 			if strings.TrimSpace(part) == "" {
 				return nil
 			}
@@ -218,13 +213,4 @@ func bareItem(v any) any {
 		return item.Value
 	}
 	return v
-}
-
-// bounded reports whether all lines together are short enough to read.
-func bounded(values []string) bool {
-	total := 0
-	for _, v := range values {
-		total += len(v) + 1
-	}
-	return total <= maxLineLength
 }
