@@ -225,6 +225,12 @@ func TestReadAPIs(t *testing.T) {
 		"Azure Resource Graph: none left":                         {429, []string{"x-ms-user-quota-remaining", "0", "x-ms-user-quota-resets-after", "00:00:05"}, said(true, 5*s, unsaid, 0, 5*s)},
 		"Exact Online: a minute and a day, epoch ms": {429, []string{
 			"X-RateLimit-Limit", "5000", "X-RateLimit-Remaining", "4800", "X-RateLimit-Reset", "1655164800000", "X-RateLimit-Minutely-Limit", "60", "X-RateLimit-Minutely-Remaining", "0", "X-RateLimit-Minutely-Reset", "1655120955000"}, said(true, 22*s, 60, 0, 22*s)},
+		"Auth0, Fine-Grained Machine-to-Machine Token Quotas: none left": {429, []string{
+			"Auth0-Client-Quota-Limit", "b=per_hour;q=2;r=0;t=924", "Auth0-Organization-Quota-Limit", "b=per_hour;q=50;r=25;t=924"}, said(true, 900*s, 2, 0, 924*s)},
+		"Auth0: an hour and a day": {200, []string{
+			"Auth0-Client-Quota-Limit", "b=per_hour;q=100;r=90;t=3600,b=per_day;q=1000;r=95;t=86400"}, said(false, 0, 1000, 95, 86400*s)},
+		"Auth0: no limit":                                      {200, []string{"Auth0-Client-Quota-Limit", "b=per_hour;q=0;r=0;t=924"}, nothing(false)},
+		"draft 07 under a name":                                {200, []string{"X-RateLimit-Info", "limit=100, remaining=5, reset=30"}, said(false, 0, 100, 5, 30*s)},
 		"Toggl: no quota left":                                 {200, []string{"X-Toggl-Quota-Remaining", "0", "X-Toggl-Quota-Resets-In", "3600"}, said(false, 900*s, unsaid, 0, 3600*s)},
 		"Toggl: quota left, no limit":                          {200, []string{"X-Toggl-Quota-Remaining", "27", "X-Toggl-Quota-Resets-In", "1800"}, said(false, 0, unsaid, 27, 1800*s)},
 		"Gravitee: a quota with a limit":                       {429, []string{"X-Quota-Limit", "10", "X-Quota-Remaining", "0", "X-Quota-Reset", "1655120945000"}, said(true, 12*s, 10, 0, 12*s)},

@@ -23,7 +23,7 @@
 //	*-Limit-*-Limit, -Remaining, -Reset      X-App-Limit-24hour-Remaining       X, Pocket, EVE Online
 //	*-Limit, *-Limit-Info                    32/40, api-usage=18/5000           Shopify, Salesforce
 //	*-Limit-* beside *-Remaining-*           X-Limit-Per-Day, X-Remaining-Today Etsy, Bybit, Nexus Mods
-//	*-Quota-Remaining, *-Quota-Reset         X-Toggl-Quota-Resets-In: 3600      Toggl, Azure Resource Graph
+//	*-Quota-Remaining, -Reset, -Limit        b=per_hour;q=2;r=1;t=924           Toggl, Azure Resource Graph, Auth0
 //
 // The words, each with its meaning:
 //

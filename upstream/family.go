@@ -93,10 +93,8 @@ func (f *family) add(n headerName, values []string, date time.Time) {
 	if g.bare = parseCounts(values); len(g.bare) > 0 {
 		return
 	}
-	if n.budget == "" {
-		f.structured = parseStructured(values)
-	}
-	if n.budget != "" || len(f.structured) == 0 {
+	structured := parseStructured(values)
+	if f.structured = append(f.structured, structured...); len(structured) == 0 {
 		f.addAll(n.budget, first(values), date)
 	}
 }

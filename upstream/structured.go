@@ -64,6 +64,7 @@ func items(values []string) httpsfv.List {
 			if strings.TrimSpace(part) == "" {
 				return nil
 			}
+			part = strings.TrimPrefix(strings.TrimSpace(part), "b=") // Auth0: b=per_hour;q=2;r=1;t=924
 			one, err := httpsfv.UnmarshalList([]string{part})
 			if _, named, _ := strings.Cut(part, `;"`); err != nil && named != "" {
 				one, err = httpsfv.UnmarshalList([]string{`"` + named}) // Hugging Face: "fixed window";"api";q=500
@@ -104,6 +105,9 @@ func listBudgets(list httpsfv.List) []Budget {
 			if n, ok := quantity(item.Params.Get(name)); ok {
 				b.Remaining = n
 			}
+		}
+		if n, ok := quantity(item.Params.Get("q")); ok {
+			b = b.of(n)
 		}
 		for _, name := range [...]string{"t", "w"} {
 			if d, ok := seconds(item.Params.Get(name)); ok {
