@@ -6,17 +6,20 @@ import "github.com/goweir/weir/store"
 // comes before it.
 func (k *Key) Find(f *Found, charges []store.Charge, now int64) {
 	b := k.Clock.Floor(max(f.V, k.Queue.Last), now)
-	f.Floor, f.Slot, f.natural, f.next = b, b, false, k.Clock.Next
+	f.Floor, f.Slot, f.natural, f.next = f.V, f.V, false, k.Clock.Next
 	for i := range charges {
 		p := &k.Parts[f.Parts[i]]
 		slot := b
 		if charges[i].Cost > 0 && !p.inRealTime() {
 			var floor int64
-			floor, slot = p.Rule.Slot(&p.State, &k.Log, b, charges[i].Need())
+			floor, slot = p.Rule.Slot(&p.State, &k.Log, f.V, charges[i].Need())
 			f.Floor, f.Slot = max(f.Floor, floor), max(f.Slot, slot)
-			f.natural = p.is(store.GCRA) && floor > b
+			f.natural = p.is(store.GCRA) && slot > f.V && slot >= b
 		}
-		f.Each[i] = slot
+		f.Each[i] = max(slot, b)
+	}
+	if f.Slot < b {
+		f.Floor, f.Slot = b, b
 	}
 	f.clock = k.Clock.standing(f.Slot, now)
 	f.Real = max(f.clock.Real(f.Slot), now)
@@ -108,10 +111,7 @@ func (k *Key) enqueue(f *Found, cost int64) {
 	if !f.natural || len(k.Parts) > 1 {
 		q.Cost = 0
 	}
-	if q.First > f.V {
-		q.First = min(q.First, f.Slot) // Slots are rounded.
-	}
-	q.Last = f.Floor
+	q.Last = f.Slot
 }
 
 // logged returns the units for the log: the largest cost under a sliding window. If no
