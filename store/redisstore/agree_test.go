@@ -241,6 +241,15 @@ func TestAgreeNamed(t *testing.T) {
 			w.settle(0, 0, 1)
 			w.take(w.of(true, 1, bucket, minute))
 		},
+		"the only booking of a pause is undone": func(w *twins) {
+			w.take(w.of(false, 6, bucket))
+			w.brake(w.of(false, 0, bucket).Charges, store.Brake{Pause: 10 * sec})
+			*w.now++
+			w.take(w.of(true, 1, bucket))
+			*w.now++
+			w.settle(0, 0)
+			w.take(w.of(true, 6, bucket))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,0 +1,36 @@
+package exact
+
+import (
+	"testing"
+	"time"
+
+	"github.com/goweir/weir/store"
+)
+
+// TestPausedKey tells stories of a key that a brake holds.
+func TestPausedKey(t *testing.T) {
+	t.Parallel()
+	pause := func(k *Key, l store.Limit, d time.Duration, now int64) *Move {
+		return k.Brake(charges(0, l).Charges, &store.Brake{Pause: d}, now)
+	}
+	for name, tell := range map[string]func(t *testing.T){
+		"units age while nothing is ahead, also after the only booking was undone": func(t *testing.T) {
+			for _, a := range []store.Algorithm{store.GCRA, store.SlidingWindow} {
+				var k Key
+				l := store.Per(10, time.Minute).By(a)
+				take(&k, charges(10, l), begun, 0)
+				pause(&k, l, 2*time.Minute, begun)
+				_, r := take(&k, waiting(1, time.Hour, l), begun+1, 1)
+				k.Settle(r, begun+2, func(int) int64 { return 0 })
+				if d, _ := take(&k, waiting(10, time.Hour, l), begun+3, 1); d.Delay != 2*time.Minute-3*time.Microsecond {
+					t.Errorf("%v: 10 come in %v, want them at the end of the pause", a, d.Delay)
+				}
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tell(t)
+		})
+	}
+}
