@@ -8,15 +8,12 @@ func (k *Key) Find(f *Found, charges []store.Charge, now int64) {
 	b := k.Clock.Floor(max(f.V, k.Queue.Last), now)
 	f.Floor, f.Slot, f.natural, f.next = f.V, f.V, false, k.Clock.Next
 	for i := range charges {
-		p := &k.Parts[f.Parts[i]]
-		slot := b
+		p, floor, slot, need := &k.Parts[f.Parts[i]], f.V, f.V, charges[i].Need()
 		if charges[i].Cost > 0 && !p.inRealTime() {
-			var floor int64
-			floor, slot = p.Rule.Slot(&p.State, &k.Log, f.V, charges[i].Need())
-			f.Floor, f.Slot = max(f.Floor, floor), max(f.Slot, slot)
-			f.natural = p.is(store.GCRA) && slot > f.V && slot >= b
+			floor, slot = p.Rule.Slot(&p.State, &k.Log, f.V, need)
+			f.natural = p.is(store.GCRA) && slot > f.V && slot >= b && need == charges[i].Cost
 		}
-		f.Each[i] = max(slot, b)
+		f.Floor, f.Slot, f.Each[i] = max(f.Floor, floor), max(f.Slot, slot), max(slot, b)
 	}
 	if f.Slot < b {
 		f.Floor, f.Slot = b, b

@@ -10,6 +10,7 @@ import (
 // TestPausedKey tells stories of a key that a brake holds.
 func TestPausedKey(t *testing.T) {
 	t.Parallel()
+	const sec = int64(1_000_000)
 	pause := func(k *Key, l store.Limit, d time.Duration, now int64) *Move {
 		return k.Brake(charges(0, l).Charges, &store.Brake{Pause: d}, now)
 	}
@@ -25,6 +26,21 @@ func TestPausedKey(t *testing.T) {
 				if d, _ := take(&k, waiting(10, time.Hour, l), begun+3, 1); d.Delay != 2*time.Minute-3*time.Microsecond {
 					t.Errorf("%v: 10 come in %v, want them at the end of the pause", a, d.Delay)
 				}
+			}
+		},
+		"no slot comes in a pause, also behind a call that left a reserve": func(t *testing.T) {
+			var k Key
+			l := store.Per(10, 10*time.Second)
+			take(&k, charges(10, l), begun, 0)
+			var last *Receipt
+			for _, reserve := range []int64{2, 0, 0} {
+				req := waiting(3, time.Hour, l)
+				req.Charges[0].Reserve = reserve
+				_, last = take(&k, req, begun, 1)
+			}
+			m := pause(&k, l, time.Minute, last.Slot-sec/2)
+			if at := int64(m.Real(store.Instant(last.Slot))); at < m.Until {
+				t.Errorf("the last call comes %d µs before the end of the pause", m.Until-at)
 			}
 		},
 	} {

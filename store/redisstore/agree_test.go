@@ -250,6 +250,17 @@ func TestAgreeNamed(t *testing.T) {
 			w.settle(0, 0)
 			w.take(w.of(true, 6, bucket))
 		},
+		"a call that left a reserve is ahead at a pause": func(w *twins) {
+			w.take(w.of(false, 6, bucket))
+			for _, reserve := range []int64{2, 0, 0} {
+				req := w.of(true, 2, bucket)
+				req.Charges[0].Reserve = reserve
+				w.take(req)
+			}
+			*w.now += (5 * sec).Microseconds()
+			w.brake(w.of(false, 0, bucket).Charges, store.Brake{Pause: 10 * sec})
+			w.take(w.of(true, 1, bucket))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -229,7 +229,7 @@ find = function(k, n)
     elseif kind == 'g' then
       local x, y
       if n == 1 then x, y = F.gcra_slot(l, v, l.nw, l.nr) else x, y = F.gcra_slot(l, v, F.N.need(l, n)) end
-      natural = y > v and y >= b
+      natural = y > v and y >= b and l.nw == l.iw and l.nr == l.ir
       if x > f then f = x end
       if y > s then s = y end
       l.slot = y > b and y or b
