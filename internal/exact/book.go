@@ -42,7 +42,7 @@ func (k *Key) Find(f *Found, charges []store.Charge, now int64) {
 func (k *Key) Later(f *Found, at int64) {
 	if at > f.Real {
 		f.Real = at
-		f.Slot = max(f.Slot, f.clock.Now(at))
+		f.Slot = max(f.Slot, f.clock.Now(at-1)+1) // v does not reach it sooner.
 		f.Floor = max(f.Floor, f.Slot)
 	}
 }

@@ -28,6 +28,39 @@ func TestPausedKey(t *testing.T) {
 				}
 			}
 		},
+		"a fixed window that is open stays where it is, brake after brake": func(t *testing.T) {
+			var k Key
+			l := store.Per(3, time.Minute).By(store.FixedWindow)
+			take(&k, charges(1, l), begun, 0)
+			pause(&k, l, 5*time.Second, begun)
+			d, r := take(&k, waiting(2, time.Hour, l), begun+1, 1)
+			at := d.At + store.Instant(d.Delay.Microseconds())
+			for _, test := range []struct {
+				pause  time.Duration
+				counts bool
+			}{{30 * time.Second, true}, {40 * time.Second, true}, {70 * time.Second, false}} {
+				now := k.Clock.At + 2
+				m := pause(&k, l, test.pause, now)
+				if counts := m.Counts(r, at); counts != test.counts {
+					t.Errorf("a pause of %v from %d on: the window counts the call: %v", test.pause, now-begun, counts)
+				}
+				at = m.Real(store.Instant(r.Slot))
+			}
+		},
+		"a fixed window ahead moves with its slots, brake after brake": func(t *testing.T) {
+			var k Key
+			l := store.Per(3, time.Minute).By(store.FixedWindow)
+			take(&k, charges(3, l), begun, 0)
+			d, r := take(&k, waiting(2, time.Hour, l), begun+1, 1)
+			at := d.At + store.Instant(d.Delay.Microseconds())
+			for i := range 4 {
+				m := pause(&k, l, time.Duration(i+2)*time.Minute, begun+2+int64(i)*50*sec)
+				if !m.Counts(r, at) {
+					t.Errorf("brake %d: the window does not count the call", i)
+				}
+				at = m.Real(store.Instant(r.Slot))
+			}
+		},
 		"no slot comes in a pause, also behind a call that left a reserve": func(t *testing.T) {
 			var k Key
 			l := store.Per(10, 10*time.Second)

@@ -261,6 +261,15 @@ func TestAgreeNamed(t *testing.T) {
 			w.brake(w.of(false, 0, bucket).Charges, store.Brake{Pause: 10 * sec})
 			w.take(w.of(true, 1, bucket))
 		},
+		// The key's time has no instant at which the window begins.
+		"a slot at the beginning of a window while the key is slow": func(w *twins) {
+			w.brake(w.of(false, 0, minute).Charges, store.Brake{Tell: true, Gap: 13 * sec, GapFor: time.Hour})
+			w.take(w.of(false, 10, minute))
+			w.take(w.of(true, 3, minute))
+			w.take(w.of(true, 10, minute))
+			w.brake(w.of(false, 0, minute).Charges, store.Brake{Pause: 10 * sec})
+			w.take(w.of(true, 1, minute))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
