@@ -129,9 +129,10 @@ func (w *twins) step(sets [][]store.Limit) {
 		limits = sets[1]
 	}
 	period := int64(limits[0].Period / time.Microsecond)
+	reserve := w.rng.Int64N(3) * w.rng.Int64N(2)
 	charges := func(cost int64) (list []store.Charge) {
 		for _, l := range limits {
-			list = append(list, store.Charge{Key: w.key, Limit: l, Cost: cost})
+			list = append(list, store.Charge{Key: w.key, Limit: l, Cost: cost, Reserve: reserve})
 		}
 		return list
 	}
