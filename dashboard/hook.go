@@ -15,12 +15,10 @@ import (
 type hook struct {
 	names     namer
 	counts    counts
-	waits     waits
-	hot       hot
+	calls     calls
 	notes     notes
 	budgets   budgets
 	fallbacks fallbacks
-	reasons   reasons
 }
 
 // slowedFor is the time for which the reason of a lower rate is kept: this process does
@@ -46,10 +44,10 @@ func (h *hook) Observe(_ context.Context, e weir.Event) {
 		h.decided(l, k, &e.Decision, now)
 	case weir.EventWaitBegin:
 		l.waiting.Add(1)
-		h.waits.begin(k, now)
+		h.calls.begin(k, now)
 	case weir.EventWait:
 		l.waiting.Add(-1)
-		h.waits.end(k, now.Add(-e.Took))
+		h.calls.end(k, now.Add(-e.Took))
 	case weir.EventStoreCall:
 		if errors.Is(e.Err, weir.ErrStore) {
 			l.errors.Add(1)
@@ -73,7 +71,7 @@ func (h *hook) decided(l *limiterCounts, k fullKey, d *weir.Decision, now time.T
 	} else {
 		l.refused[min(int(d.Reason), maxReason-1)].Add(1)
 	}
-	h.hot.add(k, !d.Allowed, now)
+	h.calls.add(k, !d.Allowed, now)
 }
 
 // braked keeps the reason for a change of a key's pace.
@@ -87,14 +85,14 @@ func (h *hook) braked(k fullKey, e *weir.Event, now time.Time) {
 		h.note("refusal", levelWarning, e, text)
 	case weir.EventPaused:
 		why := cmp.Or(map[string]string{"upstream": "an upstream asked", "hand": "by hand", "penalty": "a penalty"}[e.By], e.By)
-		h.reasons.set(k, why, now.Add(e.Pause))
+		h.calls.slow(k, why, true, now, now.Add(e.Pause))
 		if e.By != "upstream" { // Its refusal is in the log already.
 			h.note("paused "+e.By, levelInfo, e, "paused for "+e.Pause.Round(time.Millisecond).String()+", "+why)
 		}
 	case weir.EventSlowed:
-		h.reasons.slowed(k, "an upstream refused", now.Add(slowedFor))
+		h.calls.slow(k, "an upstream refused", false, now, now.Add(slowedFor))
 	case weir.EventLifted:
-		h.reasons.set(k, "", now)
+		h.calls.slow(k, "", true, now, now)
 		if e.By == "hand" {
 			h.note("lifted", levelInfo, e, "resumed by hand")
 		}

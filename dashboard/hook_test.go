@@ -252,7 +252,7 @@ func TestWaitingRowOfThisProcess(t *testing.T) {
 			t.Errorf("one: %+v", got)
 		}
 		d.Observe(t.Context(), weir.Event{Kind: weir.EventWait, Scope: "api", Key: "a", Took: time.Second})
-		if got := shown(d); len(got.Waiting) != 0 || got.Process.Waiting != 0 || d.waits.count != 0 {
+		if got := shown(d); len(got.Waiting) != 0 || got.Process.Waiting != 0 || d.calls.waits != 0 {
 			t.Errorf("none: %+v", got.Waiting)
 		}
 	})
