@@ -24,7 +24,7 @@ type simulation struct {
 	pattern, log, key, provider string
 	duration, wait, travel      time.Duration
 	seed                        uint64
-	json, chart                 bool
+	json                        bool
 	svg, title                  string
 }
 
@@ -68,7 +68,6 @@ func newSimulate() *cobra.Command {
 	f.DurationVar(&s.wait, "wait", 0, "longest wait of a call; 0: it is refused at once")
 	f.Uint64Var(&s.seed, "seed", 1, "seed of all random numbers")
 	f.BoolVar(&s.json, "json", false, "print JSON")
-	f.BoolVar(&s.chart, "chart", false, "print charts too")
 	f.StringVar(&s.svg, "svg", "", "write a chart to this file")
 	f.StringVar(&s.title, "title", "", "title of the SVG chart")
 	return c
