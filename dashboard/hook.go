@@ -17,8 +17,8 @@ type hook struct {
 	counts    counts
 	calls     calls
 	notes     notes
-	budgets   budgets
-	fallbacks fallbacks
+	budgets   latest[budgetName, budget]
+	fallbacks latest[string, string] // "open" or "closed"
 }
 
 // slowedFor is the time for which the reason of a lower rate is kept: this process does
@@ -56,7 +56,7 @@ func (h *hook) Observe(_ context.Context, e weir.Event) {
 	case weir.EventLeaseLost:
 		h.note("lost", levelWarning, &e, "a call in flight is not counted any more")
 	case weir.EventBudget:
-		h.budgets.set(e.Scope, e.Budget.Name, e.Budget.Limit, e.Budget.Remaining, now)
+		h.budgets.set(budgetName{e.Scope, shorten(e.Budget.Name)}, budget{e.Budget.Limit, e.Budget.Remaining}, now)
 	default:
 		h.braked(k, &e, now)
 	}
@@ -104,11 +104,12 @@ func (h *hook) note(kind, level string, e *weir.Event, text string) {
 }
 
 func (h *hook) fellBack(e *weir.Event, now time.Time) {
-	h.fallbacks.set(e.Scope, e.Err != nil, now)
 	after := e.Took.Round(time.Millisecond).String()
 	if e.Err != nil {
+		h.fallbacks.set(e.Scope, "open", now)
 		h.notes.add("away "+e.Scope, levelFault, fmt.Sprintf("%s: the store went away after %s: %s", e.Scope, after, h.names.cause(e.Err)))
 	} else {
+		h.fallbacks.set(e.Scope, "closed", now)
 		h.notes.add("back "+e.Scope, levelInfo, fmt.Sprintf("%s: the store is back after %s", e.Scope, after))
 	}
 }

@@ -16,7 +16,7 @@ func (d *Dashboard) frame(v view, now time.Time) *frame {
 	f := &frame{
 		At: now.UnixMilli(), Interval: d.cfg.Interval.Milliseconds(), Keys: "hashed", Changes: d.cfg.AllowChanges,
 		Process: d.counts.process(d.name, now), Log: d.notes.newest(),
-		Upstream: d.budgets.rows(now), Fallback: d.fallbacks.rows(now),
+		Upstream: rowsOf(&d.budgets, now, budgetRow, smallest), Fallback: rowsOf(&d.fallbacks, now, stateRow, openFirst),
 	}
 	if d.cfg.ShowKeys {
 		f.Keys = "plain"
