@@ -166,9 +166,6 @@ const (
 	ByQueue Order = "queue"
 )
 
-// Orders are all orders.
-var Orders = []Order{ByName, ByUse, ByRefusal, ByQueue}
-
 var orders = map[Order]func(a, b *Key) int{
 	ByName:    func(a, b *Key) int { return 0 },
 	ByUse:     func(a, b *Key) int { return cmp.Compare(b.share(), a.share()) },
@@ -180,7 +177,7 @@ var orders = map[Order]func(a, b *Key) int{
 func Sort(keys []Key, by Order) error {
 	compare := orders[by]
 	if compare == nil {
-		return fmt.Errorf("order %q: want one of %v", by, Orders)
+		return fmt.Errorf("unknown order %q", by)
 	}
 	slices.SortFunc(keys, func(a, b Key) int { return cmp.Or(compare(&a, &b), cmp.Compare(a.Stored, b.Stored)) })
 	return nil
