@@ -32,9 +32,8 @@ type Survey struct {
 type surveyed struct {
 	wanted
 	last   *Key  // nil: it was not read yet
-	read   int64 // number of the reading that read it
-	urgent bool
-	missed bool // by the last reading
+	due    int64 // number of the reading that has to read it
+	missed bool  // by the last reading
 }
 
 const (
@@ -49,8 +48,8 @@ const (
 	surveyTop = 200
 	// maxText bounds the texts of a key that is added, in bytes.
 	maxText = 4096
-	// urgency is how many turns of others a key may have, so that all get their turn.
-	urgency = 8
+	// turns is the number of readings until a key is due again that is not urgent.
+	turns = 8
 )
 
 // Survey returns a Survey that knows at most maxKeys keys.
@@ -74,7 +73,7 @@ func (s *Survey) Add(limiter, key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if k := s.add(name); k != nil {
-		k.urgent, k.read = true, min(k.read, s.number-1)
+		k.due = 0
 	}
 }
 
