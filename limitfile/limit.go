@@ -76,17 +76,12 @@ func (m *mistakes) limit(n *yaml.Node, field string) (limit weir.Limit, ok bool)
 func (m *mistakes) invalid(n *yaml.Node, field string, limit weir.Limit, err error) {
 	e := &weir.ConfigError{Want: wantLimit, Got: err.Error()}
 	errors.As(err, &e)
-	for _, name := range []string{"burst", "name"} {
-		if strings.EqualFold(e.Field, "Limit."+name) && lookup(n, name) != nil {
-			n, field = lookup(n, name), child(field, name)
-		}
+	want, got, name := e.Want, e.Got, strings.ToLower(strings.TrimPrefix(e.Field, "Limit."))
+	if at := lookup(n, name); at != nil {
+		n, field, got = at, child(field, name), describe(at)
 	}
-	want, got := e.Want, describe(n)
 	if limit.Burst > 0 && limit.Algorithm != weir.GCRA {
 		want = "none with a window algorithm"
-	}
-	if n.Kind == yaml.MappingNode {
-		got = e.Got
 	}
 	m.at(n, field, want, got)
 }
