@@ -49,12 +49,7 @@ func (c *connection) open() (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	i, err := inspect.New(s.Client(), s.Prefix())
-	if err != nil {
-		_ = s.Close()
-		return nil, err
-	}
-	return &session{s, i}, nil
+	return &session{s, inspect.New(s.Client(), s.Prefix())}, nil
 }
 
 // with runs f with a session, and gives its error an exit code.

@@ -26,11 +26,8 @@ const maxSkew = 5 * time.Second
 //	limits     warning  keys under limits that their last call left out
 //	unread     unknown  the keys can't be read
 func (i *Inspector) Faults(ctx context.Context, q Query) (found []redisstore.Finding, cut bool) {
-	q, err := q.withDefaults()
-	var nodes []node
-	if err == nil {
-		nodes, err = i.nodes(ctx)
-	}
+	q = q.withDefaults()
+	nodes, err := i.nodes(ctx)
 	if err != nil {
 		return []redisstore.Finding{unread("", err)}, false
 	}

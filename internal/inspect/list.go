@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/goweir/weir/internal/rediskey"
-	"github.com/goweir/weir/store"
 )
 
 // Query says which keys List reads. The zero Query reads all, within the bounds.
@@ -30,14 +29,9 @@ type Query struct {
 	Progress func(keys int)
 }
 
-func (q Query) withDefaults() (Query, error) {
-	for name, n := range map[string]int{"MaxKeys": q.MaxKeys, "MaxScan": q.MaxScan, "Step": q.Step} {
-		if n < 0 {
-			return q, &store.ConfigError{Field: "Query." + name, Want: "0 or more", Got: "less"}
-		}
-	}
+func (q Query) withDefaults() Query {
 	q.MaxKeys, q.MaxScan, q.Step = cmp.Or(q.MaxKeys, 10_000), cmp.Or(q.MaxScan, 1_000_000), cmp.Or(q.Step, 500)
-	return q, nil
+	return q
 }
 
 // Listing are the keys of a Query.
@@ -56,10 +50,7 @@ type Listing struct {
 // fails, the error names it, and the Listing has the keys of the others.
 func (i *Inspector) List(ctx context.Context, q Query) (Listing, error) {
 	var l Listing
-	q, err := q.withDefaults()
-	if err != nil {
-		return l, err
-	}
+	q = q.withDefaults()
 	nodes, err := i.nodes(ctx)
 	if err != nil {
 		return l, err

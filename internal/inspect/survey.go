@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/goweir/weir/internal/rediskey"
-	"github.com/goweir/weir/store"
 )
 
 // Survey reads the keys of a prefix again and again, at a bounded cost: a reading goes on
@@ -53,11 +52,8 @@ const (
 )
 
 // Survey returns a Survey that knows at most maxKeys keys.
-func (i *Inspector) Survey(maxKeys int) (*Survey, error) {
-	if maxKeys < 1 {
-		return nil, &store.ConfigError{Field: "inspect.Survey: maxKeys", Want: "1 or more", Got: "less"}
-	}
-	return &Survey{inspector: i, maxKeys: maxKeys, cursors: map[string]uint64{}, known: map[string]*surveyed{}}, nil
+func (i *Inspector) Survey(maxKeys int) *Survey {
+	return &Survey{inspector: i, maxKeys: maxKeys, cursors: map[string]uint64{}, known: map[string]*surveyed{}}
 }
 
 // Add makes the next reading read a key that SCAN may not have found yet. It may be called
