@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -92,28 +91,6 @@ func TestSimulate(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestSimulateJSON(t *testing.T) {
-	t.Parallel()
-	out, err := simulated(t, "", "--limit", "5/s,gcra", "--pattern", "bursts:9/1s", "--duration", "1s", "--json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got struct {
-		Reports []struct {
-			Name              string
-			Admitted, Refused int
-			Worst             int `json:"worst_window"`
-			Timeline          struct{ Bins []struct{ Offered int } }
-		}
-	}
-	if err := json.Unmarshal([]byte(out), &got); err != nil {
-		t.Fatal(err)
-	}
-	if r := got.Reports[0]; r.Name != "5/s,gcra" || r.Admitted != 5 || r.Refused != 4 || r.Worst != 5 || r.Timeline.Bins[0].Offered != 9 {
-		t.Errorf("%s", out)
 	}
 }
 

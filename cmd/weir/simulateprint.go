@@ -69,24 +69,3 @@ func (s *simulation) printTraffic(b *bytes.Buffer, reports []simulate.Report, lo
 	}
 	b.WriteByte('\n')
 }
-
-// printJSON writes the reports, and the results of reading the log.
-func (s *simulation) printJSON(out io.Writer, reports []simulate.Report, log *simulate.Log) error {
-	type lines struct {
-		Lines    int64  `json:"lines"`
-		Bad      int64  `json:"bad"`
-		Moved    int64  `json:"out_of_order"`
-		FirstBad string `json:"first_bad,omitempty"`
-	}
-	result := struct {
-		Log     *lines            `json:"log,omitempty"`
-		Reports []simulate.Report `json:"reports"`
-	}{Reports: reports}
-	if log != nil {
-		result.Log = &lines{Lines: log.Lines, Bad: log.Bad, Moved: log.Moved}
-		if log.FirstBad != nil {
-			result.Log.FirstBad = log.FirstBad.Error()
-		}
-	}
-	return printJSON(out, result)
-}
