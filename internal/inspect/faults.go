@@ -109,12 +109,7 @@ func (i *Inspector) faultsOf(ctx context.Context, n node, q *Query, f *faults) e
 	} else if after := time.Now(); now.After(after) {
 		f.skew = now.Sub(after)
 	}
-	_, err = i.scan(ctx, n, 0, q.Step, q.steps(), func(names []rediskey.Name) (bool, error) {
-		return len(f.lasting.seen) < q.MaxKeys, i.lasting(ctx, n, names, f)
-	})
-	if err == nil {
-		err = i.listNode(ctx, n, q, &f.states)
-	}
+	err = i.listNode(ctx, n, q, &f.states, func(names []rediskey.Name) error { return i.lasting(ctx, n, names, f) })
 	for j := range f.states.Keys {
 		f.look(&f.states.Keys[j])
 	}

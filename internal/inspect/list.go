@@ -55,14 +55,20 @@ func (i *Inspector) List(ctx context.Context, q Query) (Listing, error) {
 	if err != nil {
 		return l, err
 	}
-	_, failed := each(nodes, func(n node) error { return i.listNode(ctx, n, &q, &l) })
+	_, failed := each(nodes, func(n node) error { return i.listNode(ctx, n, &q, &l, nil) })
 	slices.SortFunc(l.Keys, func(a, b Key) int { return cmp.Compare(a.Stored, b.Stored) })
 	return l, failed
 }
 
-func (i *Inspector) listNode(ctx context.Context, n node, q *Query, l *Listing) error {
+// listNode reads the keys of a server. It passes all names to also, if that is not nil.
+func (i *Inspector) listNode(ctx context.Context, n node, q *Query, l *Listing, also func([]rediskey.Name) error) error {
 	seen := map[string]bool{}
 	next, err := i.scan(ctx, n, 0, q.Step, q.steps(), func(names []rediskey.Name) (more bool, err error) {
+		if also != nil {
+			if err := also(names); err != nil {
+				return false, err
+			}
+		}
 		var states []wanted
 		for _, name := range names {
 			if isCounter(name.Part) && q.wants(&name) {
