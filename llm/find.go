@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
-	"regexp"
 	"strings"
 
 	"github.com/goweir/weir"
@@ -15,24 +14,30 @@ import (
 // False: the body reports none, or is broken, or compressed. A stream that broke may
 // report its input alone.
 func ReadUsage(p Provider, resp *http.Response, end *weir.BodyEnd) (Usage, bool) {
+	none := Usage{-1, 0, -1}
 	if resp == nil || end == nil || end.Bytes == 0 {
-		return unknown, false
+		return none, false
 	}
 	if c := resp.Header.Get("Content-Encoding"); c != "" && !strings.EqualFold(c, "identity") {
-		return unknown, false
+		return none, false
 	}
 	head, tail := pieces(end)
 	kind := strings.ToLower(resp.Header.Get("Content-Type"))
+	u, found := none, false
 	switch {
 	case strings.Contains(kind, "vnd.amazon.eventstream"):
-		if u, found := inFrames(p, tail); found {
-			return u, true
+		if u, found = inFrames(p, tail); !found {
+			u, found = inFrames(p, head)
 		}
-		return inFrames(p, head)
 	case isJSON(kind, head):
-		return inJSON(p, head, tail, end.Whole)
+		u, found = inJSON(p, head, tail, end.Whole)
+	default:
+		u, found = inEvents(p, head, tail, end.Whole)
 	}
-	return inEvents(p, head, tail, end.Whole)
+	if !found {
+		return none, false
+	}
+	return u, true
 }
 
 // pieces returns the kept parts of a body: all of it as head alone, or both without an
@@ -57,52 +62,33 @@ func isJSON(kind string, head []byte) bool {
 // inJSON reads a body of JSON: an object, or an array of them as Gemini streams. The
 // end of a body shows the depth of an object only if the body is whole.
 func inJSON(p Provider, head, tail []byte, whole bool) (Usage, bool) {
-	last := tail
-	if tail == nil {
-		last, whole = head, json.Valid(head)
-	}
-	if whole {
-		if u, depth := atEnd(p, last); depth > 0 {
+	var m message
+	var several []message
+	switch {
+	case tail == nil && parse(head, &m):
+		return m.read(p)
+	case tail == nil && json.Unmarshal(head, &several) == nil && len(several) > 0:
+		return several[len(several)-1].read(p)
+	case tail != nil && whole:
+		if u, found := atEnd(p, tail); found {
 			return u, true
 		}
 	}
 	return atStart(p, head)
 }
 
-// lastEvent matches the last event of a stream that tells usage, or a later one. In strings,
-// quotes are escaped.
-var lastEvent = regexp.MustCompile(`(?m)^data: ?\[DONE\]|"type": ?"message_(delta|stop)"|"choices": ?\[\]|"finishReason": ?"`)
-
-// inEvents reads a stream of server-sent events. Events at a cut may be torn. A torn one is
-// not the last.
-func inEvents(p Provider, head, tail []byte, whole bool) (Usage, bool) {
-	u := unknown
-	for _, part := range [][]byte{head, tail} {
-		part = bytes.ReplaceAll(bytes.ReplaceAll(part, []byte("\r\n"), []byte("\n")), []byte("\r"), []byte("\n"))
-		whole = whole || lastEvent.Match(part[:max(bytes.LastIndex(part, []byte("\n\n")), 0)])
-		for event := range bytes.SplitSeq(part, []byte("\n\n")) {
-			one, depth := atEnd(p, event)
-			switch {
-			case depth == 0:
-				continue
-			case depth == 2 && p == Anthropic: // message_start, before any output
-				one.Output = -1
-			case depth == 2 && p == OpenAI: // of the end of a response
-				whole = true
-			}
-			u.add(one)
-		}
+// parse reads a complete JSON object. A field of another type is left out.
+func parse(data []byte, m *message) bool {
+	err := json.Unmarshal(data, m)
+	if _, other := err.(*json.UnmarshalTypeError); other {
+		return bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("{"))
 	}
-	if !whole {
-		u.Output = -1 // It broke, and its counts are of an earlier moment.
-	}
-	return u, u.Input >= 0 || u.Output >= 0
+	return err == nil
 }
 
 // inFrames reads Bedrock's stream, whose last frame has the usage. Frames are binary, and
 // other frames hold an object of that name in strings alone.
 func inFrames(p Provider, data []byte) (u Usage, found bool) {
-	u = unknown
 	members(data, func(_ int, value, _ []byte) {
 		if c, ok := readCounts(p, value); ok && c.Input >= 0 && c.Output >= 0 {
 			u, found = c, true
@@ -115,10 +101,9 @@ func inFrames(p Provider, data []byte) (u Usage, found bool) {
 // object in it, or in an array of such objects.
 const maxDepth = 2
 
-// atEnd looks for a usage in the end of a document, and returns its depth; 0: none. Few
-// levels close behind it, unlike behind an object of that name in the model's answer.
-func atEnd(p Provider, data []byte) (u Usage, depth int) {
-	u = unknown
+// atEnd looks for a usage in the end of a document. Few levels close behind it, unlike
+// behind an object of that name in the model's answer.
+func atEnd(p Provider, data []byte) (u Usage, found bool) {
 	best := maxDepth
 	members(data, func(_ int, value, rest []byte) {
 		opened, _ := levels(rest)
@@ -126,15 +111,14 @@ func atEnd(p Provider, data []byte) (u Usage, depth int) {
 			return
 		}
 		if c, ok := readCounts(p, value); ok {
-			u, depth, best = c, -opened, -opened
+			u, found, best = c, true, -opened
 		}
 	})
-	return u, depth
+	return u, found
 }
 
 // atStart looks for a usage in the beginning of a document.
 func atStart(p Provider, data []byte) (u Usage, found bool) {
-	u = unknown
 	members(data, func(at int, value, _ []byte) {
 		if depth, _ := levels(data[:at]); depth != 1 {
 			return

@@ -116,26 +116,16 @@ func TestReadUsageOfNothing(t *testing.T) {
 // TestReadUsageCutAnywhere: wherever a stream is cut, its counts are unknown or right.
 func TestReadUsageCutAnywhere(t *testing.T) {
 	t.Parallel()
-	anthropic := llm.Usage{Input: 13, Cached: 7, Output: 34}
-	for _, test := range []struct {
-		provider llm.Provider
-		body     string
-		want     llm.Usage
-	}{
-		{llm.Anthropic, messagesStart + delta(1) + messagesEnd, anthropic},
-		{llm.Anthropic, messagesStart + delta(4000) + messagesEnd, anthropic},
-		{llm.Anthropic, messagesStart + delta(9000) + messagesEnd, anthropic},
-		{llm.OpenAI, chatStream, llm.Usage{Input: 10, Cached: 2, Output: 34}},
-		{llm.Gemini, "data: " + geminiPart + "\n\ndata: " + geminiLast + "\n\n", llm.Usage{Input: 10, Cached: 2, Output: 34}},
-	} {
-		for cut := range test.body {
-			if cut%97 > 0 && cut > 300 && cut < len(test.body)-300 {
+	for _, n := range []int{1, 4000, 9000} {
+		body := messagesStart + delta(n) + messagesEnd
+		for cut := range body {
+			if cut%97 > 0 && cut > 300 && cut < len(body)-300 {
 				continue
 			}
 			resp := &http.Response{Header: http.Header{"Content-Type": {"text/event-stream"}}}
-			u, _ := llm.ReadUsage(test.provider, resp, ended(test.body[:cut], false))
-			if u.Input != -1 && u.Input+u.Cached < 12 || u.Output != -1 && u != test.want {
-				t.Fatalf("%+v, cut at %d of %d", u, cut, len(test.body))
+			u, _ := llm.ReadUsage(llm.Anthropic, resp, ended(body[:cut], false))
+			if u.Input != -1 && (u.Input != 13 || u.Cached != 7) || u.Output != -1 && u.Output != 34 {
+				t.Fatalf("%+v, cut at %d of %d", u, cut, len(body))
 			}
 		}
 	}

@@ -13,8 +13,38 @@ type Usage struct {
 	Output int64
 }
 
-// unknown is the usage of a body that reports none.
-var unknown = Usage{-1, 0, -1}
+// message is the part of a response, or of an event of a stream, with the usage.
+type message struct {
+	Type          string
+	Usage         json.RawMessage
+	UsageMetadata json.RawMessage // Gemini
+	Message       struct{ Usage json.RawMessage }
+	Response      struct{ Usage, UsageMetadata json.RawMessage }
+	Choices       *[]json.RawMessage
+	Candidates    []struct{ FinishReason string }
+}
+
+// read returns the usage that a message reports.
+func (m *message) read(p Provider) (u Usage, found bool) {
+	for _, raw := range []json.RawMessage{m.Usage, m.UsageMetadata, m.Message.Usage, m.Response.Usage, m.Response.UsageMetadata} {
+		if u, found = readCounts(p, raw); found {
+			break
+		}
+	}
+	if len(m.Message.Usage) > 0 {
+		u.Output = -1 // Anthropic's message_start, before any output
+	}
+	return u, found
+}
+
+// last reports whether a message is the last one with a usage in a stream.
+func (m *message) last() bool {
+	switch m.Type {
+	case "message_delta", "message_stop", "response.completed", "response.incomplete", "response.failed":
+		return true
+	}
+	return m.Choices != nil && len(*m.Choices) == 0 || len(m.Candidates) > 0 && m.Candidates[0].FinishReason != ""
+}
 
 // counts are the names of all providers.
 type counts struct {
@@ -50,8 +80,8 @@ type cachedOf struct {
 // readCounts reads a usage object. Numbers that can't be are unknown.
 func readCounts(p Provider, raw json.RawMessage) (u Usage, found bool) {
 	var c counts
-	if json.Unmarshal(raw, &c) != nil {
-		return unknown, false
+	if len(raw) == 0 || json.Unmarshal(raw, &c) != nil {
+		return Usage{-1, 0, -1}, false
 	}
 	u.Input = first(c.Prompt, c.Input, c.PromptCount, c.InputTokens)
 	u.Output = first(c.Completion, c.Output, c.CandidatesCount, c.OutputTokens)
