@@ -99,6 +99,7 @@ func TestLook(t *testing.T) {
 		{"explain no state", []string{"explain", "api:new"}, 0, []string{"No state is stored: all units are free, unless plainstore counts the key."}},
 		{"peek", []string{"peek", "api:user:1"}, 0, []string{"api:user:1: allowed", "17 of 25 remaining"}},
 		{"peek refused", []string{"peek", "api:user:2"}, 1, []string{"refused (limited), retry after 2m"}},
+		{"one dash", []string{"keys", "-sort=use"}, 0, []string{"api:user:2"}},
 		{"a dash in a value", []string{"keys", "--contains", "-a"}, 0, []string{"There are no such keys"}},
 		{"JSON", []string{"explain", "--json", "api:user:1"}, 0, []string{`{"key":"api:user:1","limiter":"api"`}},
 		{"a wrong key", []string{"explain", "api"}, 2, []string{`!weir: key "api": want LIMITER:KEY`}},

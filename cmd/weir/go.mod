@@ -10,6 +10,7 @@ replace (
 require (
 	github.com/goweir/weir v0.0.0-00010101000000-000000000000
 	github.com/goweir/weir/dashboard v0.0.0-00010101000000-000000000000
+	github.com/guptarohit/asciigraph v0.10.0
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/spf13/cobra v1.10.2
 	golang.org/x/term v0.48.0

@@ -50,7 +50,7 @@ func (f full) Write([]byte) (int, error) {
 func TestOutputErrors(t *testing.T) {
 	t.Parallel()
 	url, _ := started(t)
-	for _, args := range [][]string{{"keys"}, {"keys", "--json"}, {"explain", "api:user:1"}, {"peek", "api:user:1"}, {"top", "--once"}, {"doctor"}, {"bench", "--duration", "1ms"}, {"simulate"}} {
+	for _, args := range [][]string{{"keys"}, {"keys", "--json"}, {"explain", "api:user:1"}, {"peek", "api:user:1"}, {"top", "--once"}, {"doctor"}, {"bench", "--duration", "1ms"}, {"simulate"}, {"simulate", "--json"}} {
 		var errs bytes.Buffer
 		if args[0] == "simulate" {
 			args = append(args, "--limit", "5/s")

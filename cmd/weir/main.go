@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/redis/go-redis/v9"
@@ -32,7 +34,7 @@ func (silent) Printf(context.Context, string, ...any) {}
 // run runs the command, and returns its exit code.
 func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
 	root := newRoot()
-	root.SetArgs(args)
+	root.SetArgs(doubleDashes(root, args))
 	root.SetIn(in)
 	root.SetOut(out)
 	root.SetErr(errs)
@@ -89,4 +91,22 @@ func version() string {
 		return info.Main.Version
 	}
 	return "unknown"
+}
+
+// doubleDashes lets -redis stand for --redis, as package flag does, and so for each flag
+// of the commands.
+func doubleDashes(root *cobra.Command, args []string) []string {
+	args = slices.Clone(args)
+	for i, arg := range args {
+		if arg == "--" {
+			break
+		}
+		name, _, _ := strings.Cut(arg, "=")
+		name, dashed := strings.CutPrefix(name, "-")
+		known := func(c *cobra.Command) bool { return c.Flags().Lookup(name) != nil }
+		if dashed && len(name) > 1 && slices.ContainsFunc(root.Commands(), known) {
+			args[i] = "-" + arg
+		}
+	}
+	return args
 }

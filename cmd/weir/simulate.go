@@ -24,6 +24,7 @@ type simulation struct {
 	pattern, log, key, provider string
 	duration, wait, travel      time.Duration
 	seed                        uint64
+	json, chart                 bool
 	svg, title                  string
 }
 
@@ -66,6 +67,8 @@ func newSimulate() *cobra.Command {
 	f.DurationVar(&s.travel, "travel", 50*time.Millisecond, "longest time of a call on its way to the provider")
 	f.DurationVar(&s.wait, "wait", 0, "longest wait of a call; 0: it is refused at once")
 	f.Uint64Var(&s.seed, "seed", 1, "seed of all random numbers")
+	f.BoolVar(&s.json, "json", false, "print JSON")
+	f.BoolVar(&s.chart, "chart", false, "print charts too")
 	f.StringVar(&s.svg, "svg", "", "write a chart to this file")
 	f.StringVar(&s.title, "title", "", "title of the SVG chart")
 	return c
@@ -105,6 +108,9 @@ func (s *simulation) run(c *cobra.Command) error {
 		if err := os.WriteFile(s.svg, []byte(s.draw(reports)), 0o644); err != nil {
 			return fmt.Errorf("--svg: %w", err)
 		}
+	}
+	if s.json {
+		return failed(s.printJSON(out, reports, log))
 	}
 	return failed(s.print(out, reports, log))
 }

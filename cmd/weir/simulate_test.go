@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -70,7 +71,7 @@ func TestSimulate(t *testing.T) {
 		{"limits that hold together", "", []string{"--limit", "both: 25/5s+30/m", "--pattern", "constant:10/s", "--duration", "50s"}, []string{"30      470", "both, sliding_window"}},
 		{"two limits", "", []string{"--limit", "5/s", "--limit", "10/s,burst=1"}, []string{"5/s gcra", "  10/s,burst=1"}},
 		{"a provider", "", []string{"--limit", "25/5s,outbound", "--provider", "25/5s,aligned_window", "--pattern", "bursts:50/10s", "--wait", "1m"}, []string{"without weir", "429s", "0   96%  25/5s,outbound"}},
-		{"a ramp", "", []string{"--limit", "5/s,gcra", "--pattern", "ramp:1/s-20/s", "--duration", "10s"}, []string{"calls: ramp:1/s-20/s for 10s"}},
+		{"a ramp and a chart", "", []string{"--limit", "5/s,gcra", "--pattern", "ramp:1/s-20/s", "--chart"}, []string{"calls that leave per 1s", "┤"}},
 		{"a log", `{"ts":10.5,"user":"a"}` + "\n" + `{"ts":10.6,"user":"a"}` + "\n" + `{"ts":10.7,"user":"b"}` + "\nbad\n" + `{"ts":9,"user":"b"}`,
 			[]string{"--limit", "1/s,gcra", "--log", "-", "--key", "user"}, []string{"4 calls in 200ms", "1 of 5 lines are left out, as\nline 4: neither", "1 line is out of order; it counts", "2        2      1  1/s,gcra"}},
 		{"a log of one line", `{"ts":10.5}`, []string{"--limit", "1/s,gcra", "--log", "-"}, []string{"1 call in 0s: -\n"}},
@@ -91,6 +92,28 @@ func TestSimulate(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestSimulateJSON(t *testing.T) {
+	t.Parallel()
+	out, err := simulated(t, "", "--limit", "5/s,gcra", "--pattern", "bursts:9/1s", "--duration", "1s", "--json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Reports []struct {
+			Name              string
+			Admitted, Refused int
+			Worst             int `json:"worst_window"`
+			Timeline          struct{ Bins []struct{ Offered int } }
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &got); err != nil {
+		t.Fatal(err)
+	}
+	if r := got.Reports[0]; r.Name != "5/s,gcra" || r.Admitted != 5 || r.Refused != 4 || r.Worst != 5 || r.Timeline.Bins[0].Offered != 9 {
+		t.Errorf("%s", out)
 	}
 }
 

@@ -9,9 +9,10 @@ import (
 
 	"github.com/goweir/weir/internal/inspect"
 	"github.com/goweir/weir/internal/simulate"
+	"github.com/guptarohit/asciigraph"
 )
 
-// print writes a table of at most 80 columns.
+// print writes a table of at most 80 columns, and the charts.
 func (s *simulation) print(out io.Writer, reports []simulate.Report, log *simulate.Log) error {
 	var b bytes.Buffer
 	s.printTraffic(&b, reports, log)
@@ -39,6 +40,11 @@ func (s *simulation) print(out io.Writer, reports []simulate.Report, log *simula
 	fmt.Fprintf(&b, "\nWORST: most calls of one key in any %s.\n", inspect.Short(reports[len(reports)-1].Window))
 	if provider {
 		fmt.Fprintf(&b, "429s: refused by the provider. USED: share of its rate in use.\n")
+	}
+	if s.chart {
+		for i := range reports {
+			fmt.Fprintf(&b, "\n%s\n", chart(&reports[i]))
+		}
 	}
 	_, err := out.Write(b.Bytes())
 	return err
@@ -68,4 +74,36 @@ func (s *simulation) printTraffic(b *bytes.Buffer, reports []simulate.Report, lo
 		fmt.Fprintf(b, "Provider: %s; calls are on their way for up to %s\n", s.provider, inspect.Short(s.travel))
 	}
 	b.WriteByte('\n')
+}
+
+// chart draws the calls that leave over time, 60 columns wide.
+func chart(r *simulate.Report) string {
+	t := r.Timeline.Merge((len(r.Timeline.Bins) + 59) / 60)
+	values := make([]float64, len(t.Bins))
+	for i, b := range t.Bins {
+		values[i] = float64(b.Admitted)
+	}
+	return asciigraph.Plot(values, asciigraph.Height(5), asciigraph.LowerBound(0), asciigraph.Precision(0),
+		asciigraph.Caption(fmt.Sprintf("%s: calls that leave per %s", r.Name, inspect.Short(t.Step))))
+}
+
+// printJSON writes the reports, and the results of reading the log.
+func (s *simulation) printJSON(out io.Writer, reports []simulate.Report, log *simulate.Log) error {
+	type lines struct {
+		Lines    int64  `json:"lines"`
+		Bad      int64  `json:"bad"`
+		Moved    int64  `json:"out_of_order"`
+		FirstBad string `json:"first_bad,omitempty"`
+	}
+	result := struct {
+		Log     *lines            `json:"log,omitempty"`
+		Reports []simulate.Report `json:"reports"`
+	}{Reports: reports}
+	if log != nil {
+		result.Log = &lines{Lines: log.Lines, Bad: log.Bad, Moved: log.Moved}
+		if log.FirstBad != nil {
+			result.Log.FirstBad = log.FirstBad.Error()
+		}
+	}
+	return printJSON(out, result)
 }

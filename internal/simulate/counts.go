@@ -73,18 +73,18 @@ func (r *recent) newest() int64 {
 // Timeline counts calls in bins of one length. If there would be more than 2048 bins, their
 // length doubles.
 type Timeline struct {
-	Start int64
-	Step  time.Duration
-	Bins  []Bin
+	Start int64         `json:"start_us"`
+	Step  time.Duration `json:"step_ns"`
+	Bins  []Bin         `json:"bins"`
 }
 
 // Bin counts calls by the time at which they ask, leave or arrive at the provider.
 type Bin struct {
-	Offered  int64
-	Admitted int64
-	Refused  int64
-	Served   int64 // by the provider
-	Rejected int64 // by the provider
+	Offered  int64 `json:"offered"`
+	Admitted int64 `json:"admitted"`
+	Refused  int64 `json:"refused"`
+	Served   int64 `json:"served,omitempty"`   // by the provider
+	Rejected int64 `json:"rejected,omitempty"` // by the provider
 }
 
 const maxBins = 2048

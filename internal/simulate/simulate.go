@@ -43,30 +43,30 @@ type Provider struct {
 
 // Report is the result of a candidate.
 type Report struct {
-	Name     string
-	Offered  int64
-	Admitted int64
-	Refused  int64
+	Name     string `json:"name"`
+	Offered  int64  `json:"offered"`
+	Admitted int64  `json:"admitted"`
+	Refused  int64  `json:"refused"`
 	// Waits of the admitted calls. Percentiles are at most 1.6 % too high.
-	P50 time.Duration
-	P90 time.Duration
-	Max time.Duration
+	P50 time.Duration `json:"wait_p50_ns"`
+	P90 time.Duration `json:"wait_p90_ns"`
+	Max time.Duration `json:"wait_max_ns"`
 	// Worst is the most calls of one key that left in any half-open interval of one
 	// Window, which is the first limit's period. WorstEnd is its last call's time.
-	Window   time.Duration
-	Worst    int64
-	WorstEnd int64
-	Served   *Served
-	Timeline Timeline
+	Window   time.Duration `json:"window_ns"`
+	Worst    int64         `json:"worst_window"`
+	WorstEnd int64         `json:"worst_window_end_us"`
+	Served   *Served       `json:"provider,omitempty"`
+	Timeline Timeline      `json:"timeline"`
 }
 
 // Served is a provider's part of a report.
 type Served struct {
-	Admitted int64
-	Refused  int64
+	Admitted int64 `json:"admitted"`
+	Refused  int64 `json:"refused"`
 	// Share is the used part of the provider's rate, from the first admitted call until
 	// one period after the last.
-	Share float64
+	Share float64 `json:"share_of_rate"`
 }
 
 // Run runs arrivals through each candidate. It fails if a limit is invalid, or if too
