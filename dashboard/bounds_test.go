@@ -26,23 +26,27 @@ func TestLimitersAreBounded(t *testing.T) {
 func TestHotKeys(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var h hot
+		var c calls
 		now := time.Now()
 		busy := fullKey{"api", "busy"}
 		for i := range 20_000 {
-			h.add(fullKey{"api", fmt.Sprint(i)}, false, now)
+			c.add(fullKey{"api", fmt.Sprint(i)}, false, now)
 			if i%4 == 0 {
-				h.add(busy, true, now)
+				c.add(busy, true, now)
 			}
 		}
-		got := h.copy(now)
-		if c := got[busy]; len(got) != maxHot || c.calls < 5000 || c.refused < 5000 {
-			t.Errorf("%d keys, the busy one %+v", len(got), got[busy])
+		got := c.copy(now)
+		if b := got[busy]; len(got) != maxKeys/2 || b.calls != 5000 || b.refused != 5000 {
+			t.Errorf("%d keys, the busy one %+v", len(got), b)
 		}
-		if c := h.copy(now.Add(hotHalf))[busy]; c.refused < 2500 || c.refused > 2600 {
-			t.Errorf("half a minute later: %+v", c)
+		late := fullKey{"api", "late"}
+		for range 10 {
+			c.add(late, false, now.Add(hotHalf))
 		}
-		if got := h.copy(now.Add(time.Hour)); len(got) != 0 {
+		if got := c.copy(now.Add(hotHalf)); got[busy].refused != 2500 || got[late].calls != 10 {
+			t.Errorf("half a minute later: %+v", got)
+		}
+		if got := c.copy(now.Add(time.Hour)); len(got) != 0 {
 			t.Errorf("an hour later: %v", got)
 		}
 	})
@@ -67,45 +71,55 @@ func TestNotesAreBounded(t *testing.T) {
 	})
 }
 
-func TestReasonsAreBounded(t *testing.T) {
+func TestReasons(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var r reasons
-		now := time.Now()
-		for i := range 2 * maxReasons {
-			r.set(fullKey{"api", fmt.Sprint(i)}, "why", now.Add(time.Minute))
+	now, key := time.Now(), fullKey{"api", "k"}
+	var c calls
+	for i := range 2 * maxKeys {
+		c.add(fullKey{"api", fmt.Sprint(i)}, false, now) // They leave room for reasons.
+	}
+	for name, step := range map[string]struct {
+		pause, slow string
+		after       time.Duration
+		want        string
+	}{
+		"a pause":                 {"why", "", 0, "why"},
+		"a pause that is over":    {"why", "", time.Minute, ""},
+		"a lower rate":            {"", "slow", 0, "slow"},
+		"a lower rate in a pause": {"why", "slow", 0, "why"},
+		"lifted":                  {"", "", 0, ""},
+	} {
+		c.slow(key, step.pause, true, now, now.Add(time.Minute))
+		if step.pause == "" {
+			c.slow(key, "", true, now, now)
 		}
-		if got := r.copy(now); len(got) != maxReasons {
-			t.Errorf("%d reasons", len(got))
+		if step.slow != "" {
+			c.slow(key, step.slow, false, now, now.Add(time.Minute))
 		}
-		time.Sleep(2 * time.Minute)
-		r.set(fullKey{"api", "new"}, "why", time.Now().Add(time.Minute))
-		if got := r.copy(time.Now()); len(got) != 1 || len(r.all) != 1 {
-			t.Errorf("%d reasons hold of %d", len(got), len(r.all))
+		if got := c.copy(now.Add(step.after))[key].reason; got != step.want {
+			t.Errorf("%s: %q, want %q", name, got, step.want)
 		}
-		r.slowed(fullKey{"api", "new"}, "slow", time.Now().Add(time.Minute))
-		if got := r.copy(time.Now())[fullKey{"api", "new"}]; got != "why" {
-			t.Errorf("a lower rate in a pause: %q", got)
-		}
-		r.set(fullKey{"api", "new"}, "", time.Time{})
-		if got := r.copy(time.Now()); len(got) != 0 {
-			t.Errorf("lifted: %v", got)
-		}
-	})
+	}
+	for i := range 2 * maxKeys {
+		c.slow(fullKey{"api", fmt.Sprint("slow", i)}, "why", true, now, now.Add(time.Hour))
+	}
+	if n := len(c.copy(now)); n != maxKeys {
+		t.Errorf("%d keys", n)
+	}
 }
 
 func TestWaitsAreBounded(t *testing.T) {
 	t.Parallel()
-	var w waits
+	var c calls
 	now := time.Now()
-	for i := range 2 * maxWaitKeys {
-		w.begin(fullKey{"api", fmt.Sprint(i)}, now)
+	for i := range 2 * maxKeys {
+		c.begin(fullKey{"api", fmt.Sprint(i)}, now)
 	}
 	for range 2 * maxWaits {
-		w.begin(fullKey{"api", "0"}, now)
+		c.begin(fullKey{"api", "0"}, now)
 	}
-	if len(w.keys) != maxWaitKeys || w.count != maxWaits {
-		t.Errorf("%d keys, %d waits", len(w.keys), w.count)
+	if len(c.keys) != maxKeys || c.waits != maxWaits {
+		t.Errorf("%d keys, %d waits", len(c.keys), c.waits)
 	}
 }
 

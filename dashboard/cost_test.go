@@ -21,12 +21,12 @@ func TestCostOnRedis(t *testing.T) {
 	stream, _ := f.dash.hub.join()
 	defer f.dash.hub.leave(stream)
 	f.await(t, "all keys", func(got *frame) bool { return got.Redis.Keys == 10_000 && got.Redis.WaitingKeys == 1000 })
-	for len(stream.messages) > 0 {
-		<-stream.messages
+	for len(stream) > 0 {
+		<-stream
 	}
 	used, began := cpu(t, f), time.Now()
 	for range *costSeconds {
-		<-stream.messages
+		<-stream
 	}
 	share := (cpu(t, f) - used) / time.Since(began).Seconds()
 	t.Logf("an open page takes %.2f %% of a core of Redis", share*100)

@@ -34,7 +34,6 @@ type counts struct {
 	mu      sync.Mutex // for all below
 	history history
 	total   struct{ admitted, refused int64 } // up to the second now
-	tooks   [rateSeconds + 1]snapshot         // at the end of the last seconds
 	read    second                            // the last reading of Redis
 }
 
@@ -109,9 +108,7 @@ func (c *counts) roll(to int64) {
 		s.admitted, c.total.admitted = s.admitted-c.total.admitted, s.admitted
 		s.refused, c.total.refused = s.refused-c.total.refused, s.refused
 	}
-	took := c.took.snapshot()
-	_, q := quantiles(&c.tooks[(from-1)%(rateSeconds+1)], &took, .5, .99)
-	s.p50, s.p99 = q[0], q[1]
+	s.p50, s.p99 = c.took.empty()
 	c.history.put(from, s)
 	quiet := second{fromHook: s.fromHook, waiting: s.waiting}
 	for at := max(from+1, to-historySeconds); at < to; at++ {
@@ -119,7 +116,6 @@ func (c *counts) roll(to int64) {
 	}
 	for at := max(from, to-rateSeconds-1); at < to; at++ {
 		i := at % (rateSeconds + 1)
-		c.tooks[i] = took
 		for _, l := range c.all() {
 			l.past[i].admitted, l.past[i].refused = l.admitted.Load(), l.allRefused()
 		}
@@ -158,11 +154,6 @@ func (c *counts) process(name string, now time.Time) *processPart {
 		}
 		p.Waiting += row.Waiting
 		p.Limiters = append(p.Limiters, row)
-	}
-	var q []float64
-	p.Store.Calls, q = quantiles(&c.tooks[first], &c.tooks[last], .5, .99)
-	if p.Store.Calls > 0 {
-		p.Store.P50, p.Store.P99 = &q[0], &q[1]
 	}
 	return p
 }

@@ -26,7 +26,6 @@ type processPart struct {
 	Name     string       `json:"name"`
 	Waiting  int64        `json:"waiting"`
 	Limiters []limiterRow `json:"limiters"`
-	Store    storePart    `json:"store"`
 }
 
 type limiterRow struct {
@@ -39,13 +38,6 @@ type limiterRow struct {
 	// The rates are those of the last ten seconds.
 	AdmittedRate float64 `json:"admitted_per_s"`
 	RefusedRate  float64 `json:"refused_per_s"`
-}
-
-// storePart are the calls of stores that took a round trip, in the last ten seconds.
-type storePart struct {
-	Calls int64    `json:"calls"`
-	P50   *float64 `json:"p50_ms"`
-	P99   *float64 `json:"p99_ms"`
 }
 
 // redisPart is the last reading of Redis.

@@ -73,17 +73,7 @@ func known(v float64, is bool) *float64 {
 // so quantiles are right within 9 %. It is safe for concurrent use.
 type latencies [8 * 32]atomic.Int64
 
-// snapshot is a copy of the counts.
-type snapshot [8 * 32]int64
-
 func (l *latencies) add(d time.Duration) { l[classOf(d)].Add(1) }
-
-func (l *latencies) snapshot() (s snapshot) {
-	for i := range l {
-		s[i] = l[i].Load()
-	}
-	return s
-}
 
 // classOf returns the class of a duration: its highest bit, and the three bits after it.
 func classOf(d time.Duration) int {
@@ -98,25 +88,24 @@ func middle(class int) float64 {
 	return float64(uint64(1)<<(class/8)) * (1 + (float64(class%8)+.5)/8) / 1000
 }
 
-// quantiles returns the number of durations between two copies, and their quantiles in
-// ms. Without durations these are 0.
-func quantiles(from, to *snapshot, q ...float64) (n int64, values []float64) {
-	for i := range to {
-		n += to[i] - from[i]
-	}
-	values = make([]float64, len(q))
-	if n == 0 {
-		return 0, values
-	}
-	for j, share := range q {
-		rank := max(int64(share*float64(n)+.5), 1)
-		seen := int64(0)
-		for i := range to {
-			if seen += to[i] - from[i]; seen >= rank {
-				values[j] = middle(i)
-				break
-			}
+// quantile returns a quantile of counted durations in ms; 0 without durations.
+func quantile(counts *[len(latencies{})]int64, n int64, share float64) float64 {
+	rank := max(int64(share*float64(n)+.5), 1)
+	for i, in := range counts {
+		if rank -= in; rank <= 0 {
+			return middle(i)
 		}
 	}
-	return n, values
+	return 0
+}
+
+// empty forgets all durations, and returns their median and 99th percentile.
+func (l *latencies) empty() (p50, p99 float64) {
+	var counts [len(latencies{})]int64
+	n := int64(0)
+	for i := range l {
+		counts[i] = l[i].Swap(0)
+		n += counts[i]
+	}
+	return quantile(&counts, n, .5), quantile(&counts, n, .99)
 }

@@ -15,12 +15,10 @@ import (
 type hook struct {
 	names     namer
 	counts    counts
-	waits     waits
-	hot       hot
+	calls     calls
 	notes     notes
-	budgets   budgets
-	fallbacks fallbacks
-	reasons   reasons
+	budgets   latest[budgetName, budget]
+	fallbacks latest[string, string] // "open" or "closed"
 }
 
 // slowedFor is the time for which the reason of a lower rate is kept: this process does
@@ -46,10 +44,10 @@ func (h *hook) Observe(_ context.Context, e weir.Event) {
 		h.decided(l, k, &e.Decision, now)
 	case weir.EventWaitBegin:
 		l.waiting.Add(1)
-		h.waits.begin(k, now)
+		h.calls.begin(k, now)
 	case weir.EventWait:
 		l.waiting.Add(-1)
-		h.waits.end(k, now.Add(-e.Took))
+		h.calls.end(k, now.Add(-e.Took))
 	case weir.EventStoreCall:
 		if errors.Is(e.Err, weir.ErrStore) {
 			l.errors.Add(1)
@@ -58,7 +56,7 @@ func (h *hook) Observe(_ context.Context, e weir.Event) {
 	case weir.EventLeaseLost:
 		h.note("lost", levelWarning, &e, "a call in flight is not counted any more")
 	case weir.EventBudget:
-		h.budgets.set(e.Scope, e.Budget.Name, e.Budget.Limit, e.Budget.Remaining, now)
+		h.budgets.set(budgetName{e.Scope, shorten(e.Budget.Name)}, budget{e.Budget.Limit, e.Budget.Remaining}, now)
 	default:
 		h.braked(k, &e, now)
 	}
@@ -73,7 +71,7 @@ func (h *hook) decided(l *limiterCounts, k fullKey, d *weir.Decision, now time.T
 	} else {
 		l.refused[min(int(d.Reason), maxReason-1)].Add(1)
 	}
-	h.hot.add(k, !d.Allowed, now)
+	h.calls.add(k, !d.Allowed, now)
 }
 
 // braked keeps the reason for a change of a key's pace.
@@ -87,14 +85,14 @@ func (h *hook) braked(k fullKey, e *weir.Event, now time.Time) {
 		h.note("refusal", levelWarning, e, text)
 	case weir.EventPaused:
 		why := cmp.Or(map[string]string{"upstream": "an upstream asked", "hand": "by hand", "penalty": "a penalty"}[e.By], e.By)
-		h.reasons.set(k, why, now.Add(e.Pause))
+		h.calls.slow(k, why, true, now, now.Add(e.Pause))
 		if e.By != "upstream" { // Its refusal is in the log already.
 			h.note("paused "+e.By, levelInfo, e, "paused for "+e.Pause.Round(time.Millisecond).String()+", "+why)
 		}
 	case weir.EventSlowed:
-		h.reasons.slowed(k, "an upstream refused", now.Add(slowedFor))
+		h.calls.slow(k, "an upstream refused", false, now, now.Add(slowedFor))
 	case weir.EventLifted:
-		h.reasons.set(k, "", now)
+		h.calls.slow(k, "", true, now, now)
 		if e.By == "hand" {
 			h.note("lifted", levelInfo, e, "resumed by hand")
 		}
@@ -106,11 +104,12 @@ func (h *hook) note(kind, level string, e *weir.Event, text string) {
 }
 
 func (h *hook) fellBack(e *weir.Event, now time.Time) {
-	h.fallbacks.set(e.Scope, e.Err != nil, now)
 	after := e.Took.Round(time.Millisecond).String()
 	if e.Err != nil {
+		h.fallbacks.set(e.Scope, "open", now)
 		h.notes.add("away "+e.Scope, levelFault, fmt.Sprintf("%s: the store went away after %s: %s", e.Scope, after, h.names.cause(e.Err)))
 	} else {
+		h.fallbacks.set(e.Scope, "closed", now)
 		h.notes.add("back "+e.Scope, levelInfo, fmt.Sprintf("%s: the store is back after %s", e.Scope, after))
 	}
 }

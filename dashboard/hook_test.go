@@ -142,13 +142,15 @@ func TestStoreCalls(t *testing.T) {
 		}
 		d.Observe(t.Context(), weir.Event{Kind: weir.EventDecision, Scope: "api"}) // without a call
 		time.Sleep(time.Second)
-		s := shown(d).Process.Store
-		if s.Calls != 100 || *s.P50 < 45 || *s.P50 > 55 || *s.P99 < 90 || *s.P99 > 108 {
-			t.Errorf("%d calls, %v, %v", s.Calls, *s.P50, *s.P99)
+		d.counts.tick(time.Now())
+		time.Sleep(time.Second)
+		d.counts.tick(time.Now())
+		p := d.counts.since(0, true, false)
+		if *p.P50[0] < 45 || *p.P50[0] > 55 || *p.P99[0] < 90 || *p.P99[0] > 108 {
+			t.Errorf("%v, %v", *p.P50[0], *p.P99[0])
 		}
-		time.Sleep(rateSeconds * time.Second)
-		if s := shown(d).Process.Store; s.Calls != 0 || s.P50 != nil {
-			t.Errorf("ten seconds later: %+v", s)
+		if p.P50[1] != nil || p.P99[1] != nil {
+			t.Errorf("a second later: %v, %v", p.P50[1], p.P99[1])
 		}
 	})
 }
@@ -226,11 +228,11 @@ func TestUpstreamRow(t *testing.T) {
 		if got := shown(d).Upstream; !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v", got)
 		}
-		for i := range 2 * maxBudgets {
+		for i := range 2 * maxLatest {
 			time.Sleep(time.Second)
 			say(fmt.Sprint("other", i), 1, 1)
 		}
-		if got := shown(d).Upstream; len(got) != maxBudgets {
+		if got := shown(d).Upstream; len(got) != maxLatest {
 			t.Errorf("%d budgets", len(got))
 		}
 	})
@@ -252,7 +254,7 @@ func TestWaitingRowOfThisProcess(t *testing.T) {
 			t.Errorf("one: %+v", got)
 		}
 		d.Observe(t.Context(), weir.Event{Kind: weir.EventWait, Scope: "api", Key: "a", Took: time.Second})
-		if got := shown(d); len(got.Waiting) != 0 || got.Process.Waiting != 0 || d.waits.count != 0 {
+		if got := shown(d); len(got.Waiting) != 0 || got.Process.Waiting != 0 || d.calls.waits != 0 {
 			t.Errorf("none: %+v", got.Waiting)
 		}
 	})

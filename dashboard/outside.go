@@ -7,63 +7,70 @@ import (
 	"time"
 )
 
-// maxBudgets bounds the budgets: their names come from outside.
-const maxBudgets = 64
-
-// budgets are the remaining units in responses of upstreams. It is safe for concurrent
-// use.
-type budgets struct {
+// latest keeps the last value of each of a few names, as they may come from outside: a new
+// name takes the place of the oldest value. It is safe for concurrent use.
+type latest[K comparable, V any] struct {
 	mu  sync.Mutex
-	all map[budgetName]budget
+	all map[K]stamped[V]
 }
 
-type budgetName struct{ limiter, name string }
-
-type budget struct {
-	limit, remaining int64 // negative: unknown
-	at               time.Time
+type stamped[V any] struct {
+	value V
+	at    time.Time
 }
 
-// set stores a budget. At maxBudgets it replaces the budget with the oldest response.
-func (b *budgets) set(limiter, name string, limit, remaining int64, now time.Time) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	n := budgetName{limiter, shorten(name)}
-	if _, ok := b.all[n]; !ok && len(b.all) >= maxBudgets {
-		var oldest budgetName
-		var at time.Time
-		for k, v := range b.all {
-			if at.IsZero() || v.at.Before(at) {
+// maxLatest bounds the names.
+const maxLatest = 64
+
+func (l *latest[K, V]) set(name K, value V, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.all == nil {
+		l.all = map[K]stamped[V]{}
+	}
+	if _, ok := l.all[name]; !ok && len(l.all) >= maxLatest {
+		oldest, at := name, now
+		for k, v := range l.all {
+			if v.at.Before(at) {
 				oldest, at = k, v.at
 			}
 		}
-		delete(b.all, oldest)
+		delete(l.all, oldest)
 	}
-	if b.all == nil {
-		b.all = map[budgetName]budget{}
-	}
-	b.all[n] = budget{limit, remaining, now}
+	l.all[name] = stamped[V]{value, now}
 }
 
-// rows returns the budgets, the smallest remaining share first.
-func (b *budgets) rows(now time.Time) []upstreamRow {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	rows := []upstreamRow{}
-	for n, v := range b.all {
-		row := upstreamRow{Limiter: n.limiter, Budget: n.name, Age: ms(now.Sub(v.at))}
-		if v.limit >= 0 {
-			row.Limit = &v.limit
-		}
-		if v.remaining >= 0 {
-			row.Remaining = &v.remaining
-		}
-		rows = append(rows, row)
+// rowsOf makes rows of the values.
+func rowsOf[K comparable, V, R any](l *latest[K, V], now time.Time, row func(name K, value V, age int64) R, compare func(a, b R) int) []R {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	rows := []R{}
+	for name, v := range l.all {
+		rows = append(rows, row(name, v.value, ms(now.Sub(v.at))))
 	}
-	slices.SortFunc(rows, func(x, y upstreamRow) int {
-		return cmp.Or(cmp.Compare(x.share(), y.share()), cmp.Compare(x.Limiter, y.Limiter), cmp.Compare(x.Budget, y.Budget))
-	})
+	slices.SortFunc(rows, compare)
 	return rows
+}
+
+// budgetName names remaining units in responses of upstreams.
+type budgetName struct{ limiter, name string }
+
+type budget struct{ limit, remaining int64 } // negative: unknown
+
+func budgetRow(n budgetName, b budget, age int64) upstreamRow {
+	row := upstreamRow{Limiter: n.limiter, Budget: n.name, Age: age}
+	if b.limit >= 0 {
+		row.Limit = &b.limit
+	}
+	if b.remaining >= 0 {
+		row.Remaining = &b.remaining
+	}
+	return row
+}
+
+// smallest puts the smallest remaining share first.
+func smallest(x, y upstreamRow) int {
+	return cmp.Or(cmp.Compare(x.share(), y.share()), cmp.Compare(x.Limiter, y.Limiter), cmp.Compare(x.Budget, y.Budget))
 }
 
 // share returns the remaining share; 2 if it is unknown.
@@ -74,42 +81,9 @@ func (r *upstreamRow) share() float64 {
 	return float64(*r.Remaining) / float64(*r.Limit)
 }
 
-const maxFallbacks = 32
+func stateRow(name, state string, age int64) fallbackRow { return fallbackRow{name, state, age} }
 
-// fallbacks are the last states of fallbacks. It is safe for concurrent use.
-type fallbacks struct {
-	mu  sync.Mutex
-	all map[string]fallbackState
-}
-
-type fallbackState struct {
-	away  bool
-	since time.Time
-}
-
-func (f *fallbacks) set(name string, away bool, now time.Time) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.all == nil {
-		f.all = map[string]fallbackState{}
-	}
-	if _, ok := f.all[name]; ok || len(f.all) < maxFallbacks {
-		f.all[name] = fallbackState{away, now}
-	}
-}
-
-// rows returns the states, open ones first.
-func (f *fallbacks) rows(now time.Time) []fallbackRow {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	rows := []fallbackRow{}
-	for name, s := range f.all {
-		row := fallbackRow{Name: name, State: "closed", For: ms(now.Sub(s.since))}
-		if s.away {
-			row.State = "open"
-		}
-		rows = append(rows, row)
-	}
-	slices.SortFunc(rows, func(a, b fallbackRow) int { return cmp.Or(cmp.Compare(b.State, a.State), cmp.Compare(a.Name, b.Name)) })
-	return rows
+// openFirst puts open fallbacks first.
+func openFirst(a, b fallbackRow) int {
+	return cmp.Or(cmp.Compare(b.State, a.State), cmp.Compare(a.Name, b.Name))
 }

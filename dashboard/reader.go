@@ -65,26 +65,14 @@ type view struct {
 }
 
 func newReader(cfg Config) (*reader, error) {
-	i, err := inspect.New(cfg.Client, cfg.Prefix)
+	s, err := redisstore.New(redisstore.Config{Client: cfg.Client, Prefix: cfg.Prefix})
 	if err != nil {
-		return nil, rename(err, "Prefix")
+		if wrong, ok := errors.AsType[*store.ConfigError](err); ok {
+			err = &store.ConfigError{Field: "dashboard.Config.Prefix", Want: wrong.Want, Got: wrong.Got}
+		}
+		return nil, err
 	}
-	r := &reader{client: cfg.Client}
-	if r.survey, err = i.Survey(cfg.MaxKeys); err != nil {
-		return nil, rename(err, "MaxKeys")
-	}
-	if r.store, err = redisstore.New(redisstore.Config{Client: cfg.Client, Prefix: cfg.Prefix}); err != nil {
-		return nil, rename(err, "Prefix")
-	}
-	return r, nil
-}
-
-// rename makes an error name the field of Config.
-func rename(err error, field string) error {
-	if wrong, ok := errors.AsType[*store.ConfigError](err); ok {
-		return &store.ConfigError{Field: "dashboard.Config." + field, Want: wrong.Want, Got: wrong.Got}
-	}
-	return err
+	return &reader{client: cfg.Client, survey: inspect.New(cfg.Client, s.Prefix()).Survey(cfg.MaxKeys), store: s}, nil
 }
 
 // watch makes readings include a key as soon as a process sets its brake. The caller

@@ -16,12 +16,12 @@ func (d *Dashboard) frame(v view, now time.Time) *frame {
 	f := &frame{
 		At: now.UnixMilli(), Interval: d.cfg.Interval.Milliseconds(), Keys: "hashed", Changes: d.cfg.AllowChanges,
 		Process: d.counts.process(d.name, now), Log: d.notes.newest(),
-		Upstream: d.budgets.rows(now), Fallback: d.fallbacks.rows(now),
+		Upstream: rowsOf(&d.budgets, now, budgetRow, smallest), Fallback: rowsOf(&d.fallbacks, now, stateRow, openFirst),
 	}
 	if d.cfg.ShowKeys {
 		f.Keys = "plain"
 	}
-	t := tables{names: d.names, now: now, waits: d.waits.copy(), hot: d.hot.copy(now), reasons: d.reasons.copy(now)}
+	t := tables{names: d.names, now: now, here: d.calls.copy(now)}
 	if d.reader != nil {
 		f.Redis = t.redis(v)
 		if v.err == nil {
@@ -34,11 +34,9 @@ func (d *Dashboard) frame(v view, now time.Time) *frame {
 
 // tables makes rows of a reading, and of this process.
 type tables struct {
-	names   namer
-	now     time.Time
-	waits   map[fullKey]waitOf
-	hot     map[fullKey]hotCount
-	reasons map[fullKey]string
+	names namer
+	now   time.Time
+	here  map[fullKey]hereOf // calls of this process
 }
 
 // redis sums up a reading.
@@ -82,19 +80,23 @@ func (t *tables) rows(v view) (waiting []waitingRow, slowed []slowedRow, busy []
 	if v.reading != nil {
 		keys = v.keys
 	}
+	busy = t.busy(v, keys)
 	for _, k := range keys {
 		limiter, key := textsOf(k)
 		full, age := fullKey{limiter, key}, v.age(k, t.now)
-		if here := t.waits[full]; hasQueue(k, age) || here.calls > 0 {
+		here := t.here[full]
+		if hasQueue(k, age) || here.waiting > 0 {
 			waiting = append(waiting, t.waiting(full, here, k.Ahead, age))
-			delete(t.waits, full)
+			delete(t.here, full)
 		}
 		if pause, slow := ms(k.Brake.Pause-age), ms(k.Brake.For-age); pause > 0 || slow > 0 {
-			slowed = append(slowed, slowedRow{t.names.name(limiter, key), pause, k.Brake.Rate, slow, t.reasons[full]})
+			slowed = append(slowed, slowedRow{t.names.name(limiter, key), pause, k.Brake.Rate, slow, here.reason})
 		}
 	}
-	for k, here := range t.waits {
-		waiting = append(waiting, t.waiting(k, here, inspect.Ahead{Calls: int64(here.calls)}, 0))
+	for k, here := range t.here {
+		if here.waiting > 0 {
+			waiting = append(waiting, t.waiting(k, here, inspect.Ahead{Calls: int64(here.waiting)}, 0))
+		}
 	}
 	slices.SortFunc(waiting, func(a, b waitingRow) int {
 		return cmp.Or(cmp.Compare(b.Last, a.Last), cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.ID, b.ID))
@@ -102,7 +104,7 @@ func (t *tables) rows(v view) (waiting []waitingRow, slowed []slowedRow, busy []
 	slices.SortFunc(slowed, func(a, b slowedRow) int {
 		return cmp.Or(cmp.Compare(b.Pause, a.Pause), cmp.Compare(a.Rate, b.Rate), cmp.Compare(a.ID, b.ID))
 	})
-	return first(waiting), first(slowed), t.busy(v, keys)
+	return first(waiting), first(slowed), busy
 }
 
 // hasQueue reports whether calls wait for a key, whose state has some age.
@@ -110,9 +112,9 @@ func hasQueue(k *inspect.Key, age time.Duration) bool {
 	return k.Ahead.Calls != 0 && k.Ahead.Last > age
 }
 
-func (t *tables) waiting(k fullKey, here waitOf, a inspect.Ahead, age time.Duration) waitingRow {
-	row := waitingRow{keyName: t.names.name(k.limiter, k.key), Calls: a.Calls, First: ms(a.First - age), Last: ms(a.Last - age), Here: int64(here.calls)}
-	if here.calls > 0 {
+func (t *tables) waiting(k fullKey, here hereOf, a inspect.Ahead, age time.Duration) waitingRow {
+	row := waitingRow{keyName: t.names.name(k.limiter, k.key), Calls: a.Calls, First: ms(a.First - age), Last: ms(a.Last - age), Here: int64(here.waiting)}
+	if here.waiting > 0 {
 		row.Oldest = ms(t.now.Sub(here.oldest))
 	}
 	return row
@@ -124,22 +126,22 @@ func (t *tables) busy(v view, keys []*inspect.Key) []busyRow {
 	type use struct {
 		*inspect.Key
 		share float64
-		hot   hotCount
+		here  hereOf
 	}
 	uses := make([]use, 0, len(keys))
 	for _, k := range keys {
 		if l := k.Busiest(); l != nil && (l.Used > 0 || k.InFlight > 0) {
 			limiter, key := textsOf(k)
-			uses = append(uses, use{k, l.Share(), t.hot[fullKey{limiter, key}]})
+			uses = append(uses, use{k, l.Share(), t.here[fullKey{limiter, key}]})
 		}
 	}
 	slices.SortFunc(uses, func(a, b use) int {
-		return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(b.hot.calls, a.hot.calls), cmp.Compare(a.Stored, b.Stored))
+		return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(b.here.calls, a.here.calls), cmp.Compare(a.Stored, b.Stored))
 	})
 	rows := []busyRow{}
 	for _, u := range first(uses) {
 		limiter, key := textsOf(u.Key)
-		row := busyRow{keyName: t.names.name(limiter, key), Limits: []limitRow{}, InFlight: u.InFlight, Calls: u.hot.calls, Refused: u.hot.refused}
+		row := busyRow{keyName: t.names.name(limiter, key), Limits: []limitRow{}, InFlight: u.InFlight, Calls: u.here.calls, Refused: u.here.refused}
 		for i := range u.Limits {
 			l := &u.Limits[i]
 			row.Limits = append(row.Limits, limitRow{inspect.Describe(&l.Limit), l.Max(), l.Used, l.Remaining, ms(l.ResetAfter - v.age(u.Key, t.now))})

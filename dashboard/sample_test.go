@@ -29,7 +29,6 @@ func sampleFrame() *frame {
 				{"login", 9_310, map[string]int64{"limited": 1_502}, 0, 3, 1, 4.2, 1.1},
 				{"public api", 1_203_877, map[string]int64{"limited": 20_114, "never_fits": 2}, 0, 41, 0, 212.6, 6.3},
 			},
-			Store: storePart{2210, number(.41), number(1.9)},
 		},
 		Redis: &redisPart{
 			Latency: .32, Reading: 6.1, Keys: 1284, WaitingKeys: 2, WaitingCalls: 31, PausedKeys: 1, SlowedKeys: 1, InFlight: 6,

@@ -48,21 +48,20 @@ func (d *Dashboard) events(w http.ResponseWriter, r *http.Request) {
 	}
 	beat := time.NewTicker(beatEvery)
 	defer beat.Stop()
-	for first := true; ; {
+	for event, from := "whole", int64(0); ; {
 		var err error
 		select {
 		case <-r.Context().Done():
 			return
-		case <-s.ended:
-			return
 		case <-beat.C:
 			err = write("beat", []byte("{}"))
-		case m := <-s.messages:
-			event, data := "frame", m.next
-			if first {
-				event, data, first = "whole", m.whole(), false
+		case f, open := <-s:
+			if !open {
+				return
 			}
-			err = write(event, data)
+			var data []byte
+			data, from = d.encodeSince(f, from)
+			err, event = write(event, data), "frame"
 			beat.Reset(beatEvery)
 		}
 		if err != nil {
@@ -82,9 +81,11 @@ func (d *Dashboard) now(r *http.Request) ([]byte, error) {
 	select {
 	case <-r.Context().Done():
 		return nil, r.Context().Err()
-	case <-s.ended:
-		return nil, errClosed
-	case m := <-s.messages:
-		return m.whole(), nil
+	case f, open := <-s:
+		if !open {
+			return nil, errClosed
+		}
+		data, _ := d.encodeSince(f, 0)
+		return data, nil
 	}
 }

@@ -26,8 +26,8 @@
 //	a time     numbers with units from µs (us) over ms, s, m, h and d to w, in full
 //	           or short: 90s, 1m30s, 1.5 h, 2 days, minute
 //
-// The file is YAML, and so may be JSON, whatever its name. In JSON, write characters
-// beyond U+FFFF themselves: YAML has no pairs of \u escapes.
+// The file is YAML without aliases, and so may be JSON, whatever its name. In JSON, write
+// characters beyond U+FFFF themselves: YAML has no pairs of \u escapes.
 //
 // A key in the file is the key that the key function returns. [weir.KeyAPIKey] and
 // [weir.KeyBearer] return a hash, so the file holds no credentials; the example of

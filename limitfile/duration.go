@@ -33,6 +33,9 @@ func parsePeriod(s string) (time.Duration, bool) {
 	var sum time.Duration
 	for s != "" {
 		number, rest := span(s, "0123456789.")
+		if len(number) > maxNumber {
+			return 0, false
+		}
 		name, rest := span(strings.TrimLeft(rest, " "), unitLetters)
 		part, ok := times(number, units[name])
 		if !ok || part > math.MaxInt64-sum {
@@ -42,6 +45,9 @@ func parsePeriod(s string) (time.Duration, bool) {
 	}
 	return sum, sum >= time.Microsecond && sum <= store.MaxPeriod && sum%time.Microsecond == 0
 }
+
+// maxNumber bounds the digits of a number, as large ones take long.
+const maxNumber = 30
 
 const unitLetters = "abcdefghijklmnopqrstuvwxyzµμ"
 
@@ -54,12 +60,8 @@ func span(s, of string) (beginning, rest string) {
 // times returns a decimal number of units, when that is a whole number of
 // nanoseconds that fits.
 func times(number string, unit time.Duration) (time.Duration, bool) {
-	whole, fraction, dotted := strings.Cut(number, ".")
-	if unit == 0 || whole == "" || dotted && fraction == "" || len(fraction) > 15 {
-		return 0, false
-	}
 	n, ok := new(big.Rat).SetString(number)
-	if !ok {
+	if unit == 0 || !ok {
 		return 0, false
 	}
 	n.Mul(n, new(big.Rat).SetInt64(int64(unit)))
@@ -69,14 +71,9 @@ func times(number string, unit time.Duration) (time.Duration, bool) {
 // parseUnits reads a number of units: 1 to store.MaxUnits in decimal, with or
 // without _ between digits. Leading zeros are refused: some read them as octal.
 func parseUnits(s string) (int64, bool) {
-	if s == "" || s[0] == '0' || s[0] == '_' || s[len(s)-1] == '_' || strings.Contains(s, "__") {
+	if s == "" || s[0] < '1' || s[0] > '9' {
 		return 0, false
 	}
-	for _, c := range []byte(s) {
-		if (c < '0' || c > '9') && c != '_' {
-			return 0, false
-		}
-	}
-	n, err := strconv.ParseInt(strings.ReplaceAll(s, "_", ""), 10, 64)
+	n, err := strconv.ParseInt(s, 0, 64)
 	return n, err == nil && n <= store.MaxUnits
 }

@@ -3,7 +3,6 @@ package limitfile
 import (
 	"errors"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/goweir/weir"
@@ -24,62 +23,49 @@ const (
 // an entry of its headers.
 const mostLimits = 16
 
-// reader reads lists of limits, each once however many aliases it has.
-type reader struct {
-	mistakes
-	lists map[*yaml.Node][]weir.Limit
-}
-
-func (r *reader) limits(n *yaml.Node, field string) []weir.Limit {
-	n = resolve(n)
-	if limits, known := r.lists[n]; known {
-		return limits // read before, by another alias
-	}
+func (m *mistakes) limits(n *yaml.Node, field string) []weir.Limit {
 	switch {
 	case n.Kind != yaml.SequenceNode:
-		r.at(n, field, wantLimits, describe(n))
+		m.at(n, field, wantLimits, describe(n))
 		return nil
 	case len(n.Content) == 0:
-		r.at(n, field, "at least one limit", "an empty list")
+		m.at(n, field, "at least one limit", "an empty list")
 		return nil
 	case len(n.Content) > mostLimits:
-		r.at(n.Content[mostLimits], field, "at most 16 limits", "more")
+		m.at(n.Content[mostLimits], field, "at most 16 limits", "more")
 		return nil
 	}
 	limits := make([]weir.Limit, 0, len(n.Content))
 	for i, at := range n.Content {
-		limit, ok := r.limit(at, element(field, i))
+		limit, ok := m.limit(at, element(field, i))
 		if !ok {
 			continue
 		}
 		if slices.ContainsFunc(limits, func(other weir.Limit) bool { return other.Name == limit.Name }) {
-			r.at(resolve(at), element(field, i), "a name that no other limit of the list has", quote(limit.Name))
+			m.at(at, element(field, i), "a name that no other limit of the list has", quote(limit.Name))
 		}
 		limits = append(limits, limit)
 	}
-	limits = slices.Clip(limits) // so that an append copies it
-	r.lists[n] = limits
-	return limits
+	return slices.Clip(limits) // so that an append copies it
 }
 
 // limit reads one limit and names it.
-func (r *reader) limit(n *yaml.Node, field string) (limit weir.Limit, ok bool) {
-	n = resolve(n)
+func (m *mistakes) limit(n *yaml.Node, field string) (limit weir.Limit, ok bool) {
 	switch {
 	case n.Kind == yaml.MappingNode:
-		limit, ok = r.longLimit(n, field)
+		limit, ok = m.longLimit(n, field)
 	case n.Kind == yaml.ScalarNode && n.Tag == tagText:
-		if limit, ok = shortLimit(text(n)); !ok {
-			r.at(n, field, wantLimit, describe(n))
+		if limit, ok = shortLimit(n.Value); !ok {
+			m.at(n, field, wantLimit, describe(n))
 		}
 	default:
-		r.at(n, field, wantLimit, describe(n))
+		m.at(n, field, wantLimit, describe(n))
 	}
 	if !ok {
 		return weir.Limit{}, false
 	}
 	if err := limit.Validate(); err != nil {
-		r.invalid(n, field, limit, err)
+		m.invalid(n, field, limit, err)
 		return weir.Limit{}, false
 	}
 	return limit.WithName(limit.Policy()), true
@@ -87,22 +73,17 @@ func (r *reader) limit(n *yaml.Node, field string) (limit weir.Limit, ok bool) {
 
 // invalid adds a mistake that [weir.Limit.Validate] found. It is in the name or
 // the burst, because the other fields are checked as they are read.
-func (r *reader) invalid(n *yaml.Node, field string, limit weir.Limit, err error) {
+func (m *mistakes) invalid(n *yaml.Node, field string, limit weir.Limit, err error) {
 	e := &weir.ConfigError{Want: wantLimit, Got: err.Error()}
 	errors.As(err, &e)
-	for _, name := range []string{"burst", "name"} {
-		if strings.EqualFold(e.Field, "Limit."+name) && lookup(n, name) != nil {
-			n, field = lookup(n, name), child(field, name)
-		}
+	want, got, name := e.Want, e.Got, strings.ToLower(strings.TrimPrefix(e.Field, "Limit."))
+	if at := lookup(n, name); at != nil {
+		n, field, got = at, child(field, name), describe(at)
 	}
-	want, got := e.Want, describe(n)
 	if limit.Burst > 0 && limit.Algorithm != weir.GCRA {
 		want = "none with a window algorithm"
 	}
-	if n.Kind == yaml.MappingNode {
-		got = e.Got
-	}
-	r.at(n, field, want, got)
+	m.at(n, field, want, got)
 }
 
 // shortLimit reads a limit as 10/s or 25 per 5 s.
@@ -120,55 +101,47 @@ func shortLimit(s string) (limit weir.Limit, ok bool) {
 	return limit, ok
 }
 
-// mostNames bounds the names of a limit: more than it has fields, so that a few
-// mistakes are reported one by one.
-const mostNames = 16
-
 // longLimit reads a limit written as a mapping. It reports false if a field is
 // wrong.
-func (r *reader) longLimit(n *yaml.Node, field string) (limit weir.Limit, ok bool) {
-	if names := len(n.Content) / 2; names > mostNames {
-		r.at(n, field, "algorithm, burst, name, per and rate", "a mapping of "+strconv.Itoa(names)+" names")
-		return limit, false
-	}
-	before := r.count
-	for _, e := range r.entries(n, field, wantLimit) {
+func (m *mistakes) longLimit(n *yaml.Node, field string) (limit weir.Limit, ok bool) {
+	before := len(m.found)
+	for _, e := range m.entries(n, field, wantLimit) {
 		at := child(field, e.name)
 		switch e.name {
 		case "rate":
-			limit.Rate = r.units(e.value, at)
+			limit.Rate = m.units(e.value, at)
 		case "burst":
-			limit.Burst = r.units(e.value, at)
+			limit.Burst = m.units(e.value, at)
 		case "per":
-			limit.Period, ok = parsePeriod(text(e.value))
+			limit.Period, ok = parsePeriod(e.value.Value)
 			if !ok || !isText(e.value) {
-				r.at(e.value, at, wantPeriod, describe(e.value))
+				m.at(e.value, at, wantPeriod, describe(e.value))
 			}
 		case "algorithm":
-			if err := limit.Algorithm.UnmarshalText([]byte(text(e.value))); err != nil || !isText(e.value) || e.value.Value == "" {
-				r.at(e.value, at, wantAlgorithms, describe(e.value))
+			if err := limit.Algorithm.UnmarshalText([]byte(e.value.Value)); err != nil || !isText(e.value) || e.value.Value == "" {
+				m.at(e.value, at, wantAlgorithms, describe(e.value))
 			}
 		case "name":
-			limit.Name = text(e.value)
+			limit.Name = e.value.Value
 			if !isText(e.value) || limit.Name == "" {
-				r.at(e.value, at, wantName, describe(e.value))
+				m.at(e.value, at, wantName, describe(e.value))
 			}
 		default:
-			r.at(e.key, at, "one of algorithm, burst, name, per and rate", quote(e.name))
+			m.at(e.key, at, "one of algorithm, burst, name, per and rate", quote(e.name))
 		}
 	}
 	for _, required := range []string{"rate", "per"} {
 		if lookup(n, required) == nil {
-			r.at(n, field, wantLimit, "none of the field "+required)
+			m.at(n, field, wantLimit, "none of the field "+required)
 		}
 	}
-	return limit, before == r.count
+	return limit, before == len(m.found)
 }
 
-func (r *reader) units(n *yaml.Node, field string) int64 {
-	units, ok := parseUnits(text(n))
+func (m *mistakes) units(n *yaml.Node, field string) int64 {
+	units, ok := parseUnits(n.Value)
 	if !ok || n.Kind != yaml.ScalarNode || n.Tag != tagInt {
-		r.at(n, field, wantUnits, describe(n))
+		m.at(n, field, wantUnits, describe(n))
 	}
 	return units
 }

@@ -44,25 +44,14 @@ func (e *Error) Is(target error) bool { return target == weir.ErrConfig }
 // mostErrors bounds the mistakes of one file that are reported.
 const mostErrors = 20
 
-// mistakes collects the mistakes in a file, each once however many aliases lead to it.
+// mistakes reads a file, and collects the mistakes in it.
 type mistakes struct {
 	file  string
 	found []*Error
-	known map[Error]bool // without their fields
-	count int            // with repetitions
 }
 
-func newMistakes(file string) mistakes { return mistakes{file: file, known: map[Error]bool{}} }
-
 func (m *mistakes) add(line, column int, field, want, got string) {
-	m.count++
-	e := Error{m.file, max(1, line), max(1, column), "", want, got}
-	if m.known[e] {
-		return
-	}
-	m.known[e] = true
-	e.Field = field
-	m.found = append(m.found, &e)
+	m.found = append(m.found, &Error{m.file, max(1, line), max(1, column), field, want, got})
 }
 
 // at adds a mistake in the place of a node.

@@ -24,7 +24,7 @@ func describe(n *yaml.Node) string {
 	case n.Kind == yaml.SequenceNode:
 		return "a list"
 	case n.Kind != yaml.ScalarNode:
-		return "something else" // a document in a document: no parser makes it
+		return "an alias" // A plan's name is enough. Aliases of aliases cost more than their size.
 	case n.Tag == tagNull:
 		return "nothing"
 	case n.Tag == tagInt, n.Tag == tagFloat:
@@ -53,7 +53,7 @@ func (m *mistakes) entries(n *yaml.Node, field, want string) []entry {
 	entries := make([]entry, 0, len(n.Content)/2)
 	lines := make(map[string]int, len(n.Content)/2)
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		key := resolve(n.Content[i])
+		key := n.Content[i]
 		switch line, again := lines[key.Value]; {
 		case key.Kind != yaml.ScalarNode:
 			m.at(key, field, "a name", describe(key))
@@ -64,7 +64,7 @@ func (m *mistakes) entries(n *yaml.Node, field, want string) []entry {
 		default:
 			// A name is its text: 42 and "42" are the same.
 			lines[key.Value] = key.Line
-			entries = append(entries, entry{key.Value, key, resolve(n.Content[i+1])})
+			entries = append(entries, entry{key.Value, key, n.Content[i+1]})
 		}
 	}
 	return entries
@@ -73,32 +73,11 @@ func (m *mistakes) entries(n *yaml.Node, field, want string) []entry {
 // lookup returns the value of a name in a mapping, or nil.
 func lookup(n *yaml.Node, name string) *yaml.Node {
 	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
-		if resolve(n.Content[i]).Value == name {
-			return resolve(n.Content[i+1])
+		if n.Content[i].Value == name {
+			return n.Content[i+1]
 		}
 	}
 	return nil
-}
-
-// resolve returns the node behind an alias. Readers go no deeper than the file's
-// form, so an alias within itself is no endless loop.
-func resolve(n *yaml.Node) *yaml.Node {
-	for n.Kind == yaml.AliasNode {
-		n = n.Alias
-	}
-	return n
-}
-
-// longestText bounds the text of a scalar in a limit, in bytes.
-const longestText = 256
-
-// text returns the text of a scalar in a limit, or nothing if it is too long to be
-// right: aliases may repeat it any number of times.
-func text(n *yaml.Node) string {
-	if len(n.Value) > longestText {
-		return ""
-	}
-	return n.Value
 }
 
 // isText reports whether a node is a text, and not a number or nothing.

@@ -60,15 +60,14 @@ var (
 func TestAFileSaysThePlansAndTheKeysWithLimitsOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	for name, content := range map[string]string{
-		"limits.yaml":         whole,
-		"limits.json":         wholeJSON,
-		"limits.JSON":         "\ufeff" + strings.ReplaceAll(wholeJSON, "\n", "\r\n"),
-		"yaml.json":           whole,
-		"json.yaml":           wholeJSON,
-		"with BOM and CRLF":   "\ufeff" + strings.ReplaceAll(whole, "\n", "\r\n"),
-		"with CR":             strings.ReplaceAll(whole, "\n", "\r"),
-		"document marks":      "---\n" + whole + "...\n# the end\n",
-		"anchors and aliases": strings.Replace(whole, `"user:42": [1/s]`, "one: &one [&unit 1/s]\n  two: *one\n  \"user:42\": [*unit]", 1),
+		"limits.yaml":       whole,
+		"limits.json":       wholeJSON,
+		"limits.JSON":       "\ufeff" + strings.ReplaceAll(wholeJSON, "\n", "\r\n"),
+		"yaml.json":         whole,
+		"json.yaml":         wholeJSON,
+		"with BOM and CRLF": "\ufeff" + strings.ReplaceAll(whole, "\n", "\r\n"),
+		"with CR":           strings.ReplaceAll(whole, "\n", "\r"),
+		"document marks":    "---\n" + whole + "...\n# the end\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

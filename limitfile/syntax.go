@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
@@ -23,42 +25,18 @@ func (m *mistakes) parse(data []byte) *yaml.Node {
 		m.add(1, 1, "", fmt.Sprintf("at most %d bytes", maxSize), "more")
 		return nil
 	}
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	if i := firstUnreadable(data); i >= 0 {
-		line, column := position(data, i)
-		m.add(line, column, "", "text in UTF-8", fmt.Sprintf("the byte %#02x", data[i]))
+	if i := bytes.IndexFunc(data, unreadable); i >= 0 {
+		line := bytes.LastIndexByte(data[:i], '\n') + 1
+		m.add(1+bytes.Count(data[:i], []byte("\n")), 1+utf8.RuneCount(data[line:i]), "", "text in UTF-8", fmt.Sprintf("the byte %#02x", data[i]))
 		return nil
 	}
 	return m.parseYAML(data)
 }
 
-// firstUnreadable returns the offset of the first byte that YAML does not allow:
-// broken UTF-8, UTF-16 or control characters. -1: none.
-func firstUnreadable(data []byte) int {
-	for i := 0; i < len(data); {
-		r, size := utf8.DecodeRune(data[i:])
-		switch {
-		case r == utf8.RuneError && size < 2,
-			r < ' ' && r != '\t' && r != '\n' && r != '\r',
-			r >= 0x7f && r < 0xa0 && r != 0x85,
-			r == 0xfeff, r == 0xfffe, r == 0xffff:
-			return i
-		}
-		i += size
-	}
-	return -1
-}
-
-// position returns the line and the column of an offset, both from 1.
-func position(data []byte, offset int) (line, column int) {
-	data = data[:min(max(0, offset), len(data))]
-	line, start := 1, 0
-	for i, c := range data {
-		if c == '\n' || c == '\r' && !(i+1 < len(data) && data[i+1] == '\n') {
-			line, start = line+1, i+1
-		}
-	}
-	return line, 1 + utf8.RuneCount(data[start:])
+// unreadable reports whether YAML does not allow a character: broken UTF-8, UTF-16 or a
+// control character.
+func unreadable(r rune) bool {
+	return r == utf8.RuneError || unicode.IsControl(r) && !strings.ContainsRune("\t\n\r\u0085", r)
 }
 
 // parseYAML returns the tree of the one document in data.

@@ -29,11 +29,6 @@ type Config struct {
 	// Veto returns true to keep an outcome that would be tried again. It must not
 	// read the response's body or change anything. Nil: no veto.
 	Veto func(req *http.Request, resp *http.Response, err error) bool
-	// Hints are the names of response headers that decide about a further
-	// attempt: "false" forbids it, "true" permits it for any method and any
-	// status from 400. Other values say nothing. Nil: X-Should-Retry and
-	// Stripe-Should-Retry. Empty: none.
-	Hints []string
 	// Backoff bounds the first pause if the response asks for none. Each further
 	// bound is twice the one before. The pause is random, up to its bound. 0:
 	// 500 ms.
@@ -78,9 +73,6 @@ func New(cfg Config) (*Transport, error) {
 			return wrong("Statuses["+strconv.Itoa(i)+"]", "400 to 599", strconv.Itoa(status))
 		}
 	}
-	if i := slices.Index(cfg.Hints, ""); i >= 0 {
-		return wrong("Hints["+strconv.Itoa(i)+"]", "the name of a header", `""`)
-	}
 	if cfg.Upstream != nil {
 		if err := cfg.Upstream.Check(); err != nil {
 			return wrong("Upstream", "a valid reader", err.Error())
@@ -101,13 +93,6 @@ func newPolicy(cfg *Config) policy {
 	p := policy{statuses: slices.Clone(cfg.Statuses), backoff: cmp.Or(cfg.Backoff, 500*time.Millisecond)}
 	if cfg.Statuses == nil {
 		p.statuses = []int{429, 502, 503, 504}
-	}
-	hints := cfg.Hints
-	if hints == nil {
-		hints = defaultHints
-	}
-	for _, name := range hints {
-		p.hints = append(p.hints, http.CanonicalHeaderKey(name))
 	}
 	if cfg.Upstream != nil {
 		p.upstream = *cfg.Upstream

@@ -18,7 +18,6 @@ import (
 // policy decides which outcomes are tried again, and after which pause.
 type policy struct {
 	statuses            []int
-	hints               []string // canonical
 	backoff, maxBackoff time.Duration
 	maxWait             time.Duration
 	upstream            upstream.Reader
@@ -33,16 +32,17 @@ func (p *policy) covers(req *http.Request, resp *http.Response, err error) bool 
 	if err != nil {
 		return idempotent(req) && !lasting(err)
 	}
-	permitted, hinted := p.hint(resp.Header)
-	switch {
-	case resp.StatusCode < 400:
+	if resp.StatusCode < 400 {
 		return false
-	case hinted:
-		return permitted
 	}
 	signal := p.upstream.Read(p.answered(req, resp), time.Time{})
 	refused := signal.Refused && slices.Contains(p.statuses, http.StatusTooManyRequests)
-	if why := signal.NoRetry; why != "" && !slices.Contains(defaultHints, why) || !refused && !slices.Contains(p.statuses, resp.StatusCode) {
+	switch {
+	case slices.Contains(hints, signal.NoRetry): // It says false, and wins.
+		return false
+	case permitted(resp.Header):
+		return true
+	case signal.NoRetry != "", !refused && !slices.Contains(p.statuses, resp.StatusCode):
 		return false
 	}
 	// A 503 may come from a proxy, after the upstream has processed the request.
@@ -61,22 +61,15 @@ func (p *policy) answered(req *http.Request, resp *http.Response) *http.Response
 	return &answer
 }
 
-// defaultHints are the hints if a Config names none.
-var defaultHints = []string{"X-Should-Retry", "Stripe-Should-Retry"}
+// hints are the headers of responses that decide about a further attempt. Package upstream
+// reads false.
+var hints = []string{"X-Should-Retry", "Stripe-Should-Retry"}
 
-// hint returns the response's hints. If two hints disagree, "false" wins.
-func (p *policy) hint(h http.Header) (permitted, hinted bool) {
-	for _, name := range p.hints {
-		for _, value := range h[name] {
-			switch strings.ToLower(strings.TrimSpace(value)) {
-			case "false":
-				return false, true
-			case "true":
-				permitted, hinted = true, true
-			}
-		}
-	}
-	return permitted, hinted
+// permitted reports whether a hint says true.
+func permitted(h http.Header) bool {
+	return slices.ContainsFunc(hints, func(name string) bool {
+		return slices.ContainsFunc(h[name], func(v string) bool { return strings.EqualFold(strings.TrimSpace(v), "true") })
+	})
 }
 
 // pause returns the pause before the n-th further attempt.

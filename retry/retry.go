@@ -12,11 +12,12 @@
 //	another status of Config.Statuses    idempotent requests
 //	a refusal with 5xx                   idempotent requests
 //	an error of the base                 idempotent requests, unless the error would come again
-//	a hint "false" (see Config.Hints)    never
+//	a hint "false"                       never
 //	a hint "true", status 400 or above   with any method
 //	402, or a refusal that no wait ends  never, without a hint (see upstream.Signal.NoRetry)
 //
-// A limit refuses with other statuses too, as 403 with Retry-After (see upstream.Signal).
+// Hints are the headers X-Should-Retry and Stripe-Should-Retry. A limit refuses with other
+// statuses too, as 403 with Retry-After (see upstream.Signal).
 // Idempotent are GET, HEAD, OPTIONS, TRACE, PUT, DELETE, and requests with an
 // Idempotency-Key or X-Idempotency-Key. Errors that would come again are those of
 // weir itself, an untrusted certificate, and the end of the request's context.

@@ -34,7 +34,6 @@ func TestNewNamesTheWrongField(t *testing.T) {
 		{"a number that is no status", "Statuses[1]", retry.Config{Base: sender, Statuses: []int{429, 4290}}},
 		{"a status of success", "Statuses[0]", retry.Config{Base: sender, Statuses: []int{200}}},
 		{"a redirect", "Statuses[0]", retry.Config{Base: sender, Statuses: []int{307}}},
-		{"a hint without a name", "Hints[1]", retry.Config{Base: sender, Hints: []string{"X-Retry", ""}}},
 		{"negative Backoff", "Backoff", retry.Config{Base: sender, Backoff: -1}},
 		{"negative MaxBackoff", "MaxBackoff", retry.Config{Base: sender, MaxBackoff: -1}},
 		{"MaxBackoff below Backoff", "MaxBackoff", retry.Config{Base: sender, Backoff: 2, MaxBackoff: 1}},
@@ -161,10 +160,6 @@ func TestWhatIsTriedAgain(t *testing.T) {
 		{name: "hint of Stripe", method: "POST", step: step{status: 409, header: http.Header{"Stripe-Should-Retry": {"true"}}}, again: true},
 		{name: "two headers that disagree", method: "GET", step: step{status: 503,
 			header: http.Header{"X-Should-Retry": {"true"}, "Stripe-Should-Retry": {"false"}}}},
-		{name: "a chosen hint", method: "POST", step: step{status: 500, header: http.Header{"X-Again": {"true"}}},
-			cfg: retry.Config{Hints: []string{"x-again"}}, again: true},
-		{name: "a hint that was not chosen", method: "GET", step: step{status: 503, header: hint("false")},
-			cfg: retry.Config{Hints: []string{}}, again: true},
 
 		{name: "402, although it is a status to try", method: "GET", step: step{status: 402}, cfg: retry.Config{Statuses: []int{402}}},
 		{name: "402, with a hint", method: "GET", step: step{status: 402, header: hint("true")}, again: true},
@@ -239,10 +234,10 @@ func TestWhatIsTriedAgain(t *testing.T) {
 func TestConfigIsCopied(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		cfg := retry.Config{Statuses: []int{500}, Hints: []string{"X-Again"}}
-		sender := &base{steps: []step{{status: 500}, {status: 400, header: http.Header{"X-Again": {"true"}}}, {status: 200}}}
+		cfg := retry.Config{Statuses: []int{500}}
+		sender := &base{steps: []step{{status: 500}, {status: 200}}}
 		tr := over(t, sender, cfg)
-		cfg.Statuses[0], cfg.Hints[0] = 501, "X-Other"
+		cfg.Statuses[0] = 501
 		req, _ := request(t, "GET", "")
 		resp, err := tr.RoundTrip(req)
 		if err != nil || resp.StatusCode != 200 {

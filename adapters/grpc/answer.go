@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -58,20 +59,11 @@ func (a *answer) metadata() metadata.MD {
 // problem has the useful members of a problem body.
 type problem struct{ Title, Detail string }
 
-// codesOf has the codes of the statuses that the middleware refuses with.
-var codesOf = map[int]codes.Code{
-	http.StatusBadRequest:         codes.InvalidArgument,
-	http.StatusUnauthorized:       codes.Unauthenticated,
-	http.StatusForbidden:          codes.PermissionDenied,
-	http.StatusTooManyRequests:    codes.ResourceExhausted,
-	http.StatusServiceUnavailable: codes.Unavailable,
-}
-
 // refusal returns the answer as the error of a call.
 func (a *answer) refusal(ctx context.Context) error {
-	code, ok := codesOf[a.status]
-	if !ok {
-		code = codes.Internal
+	code := codes.Internal // also for a 500
+	if i := slices.Index(statuses[:], a.status); i >= 0 && a.status != http.StatusInternalServerError {
+		code = codes.Code(i)
 	}
 	if a.status == http.StatusServiceUnavailable && ctx.Err() != nil {
 		code = status.FromContextError(ctx.Err()).Code()

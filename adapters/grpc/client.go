@@ -3,7 +3,6 @@ package weirgrpc
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"sync"
@@ -16,6 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/line"
 )
 
 // ClientConfig configures [NewClient].
@@ -53,32 +53,17 @@ type Client struct {
 
 // NewClient returns a Client, or a *[weir.ConfigError]. It does no I/O.
 func NewClient(cfg ClientConfig) (*Client, error) {
-	if cfg.Limiter == nil || len(cfg.Limiter.Config().Limits) == 0 {
-		return nil, &weir.ConfigError{Field: "ClientConfig.Limiter", Want: "a limiter made by weir.New", Got: "none"}
-	}
-	if err := checkOutbound(cfg.Limiter.Config().Limits); err != nil {
+	// A Transport refuses the same limiters, as GCRA without a Burst, and for the same reasons.
+	if _, err := weir.NewTransport(weir.TransportConfig{Limiter: cfg.Limiter, Key: weir.KeyHost()}); err != nil {
+		if wrong, ok := errors.AsType[*weir.ConfigError](err); ok {
+			wrong.Field = "ClientConfig.Limiter"
+		}
 		return nil, err
 	}
 	if cfg.Key == nil {
 		cfg.Key = func(_ context.Context, target, _ string) (string, error) { return target, nil }
 	}
 	return &Client{cfg, make(chan struct{}, maxPauses)}, nil
-}
-
-// checkOutbound refuses the limits that weir.NewTransport refuses: GCRA without a Burst lets
-// nearly two periods' calls leave in one period.
-func checkOutbound(limits []weir.Limit) error {
-	for _, l := range limits {
-		if l.Algorithm != weir.GCRA || l.Burst != 0 {
-			continue
-		}
-		return &weir.ConfigError{
-			Field: "ClientConfig.Limiter",
-			Want:  fmt.Sprintf("Outbound(%d, %v) for a server that allows %[1]d per %[2]v, or WithBurst(n) for its token bucket of n", l.Rate, l.Period),
-			Got:   fmt.Sprintf("%s by GCRA without a Burst, which lets up to %d leave in %v and has no margin", l, 2*l.Rate-1, l.Period),
-		}
-	}
-	return nil
 }
 
 // Unary is a grpc.UnaryClientInterceptor.
@@ -171,10 +156,8 @@ func (c *Client) wait(ctx context.Context, cc *grpc.ClientConn, method string) (
 const (
 	// heedTimeout bounds the call of the store that pauses a key.
 	heedTimeout = time.Second
-	// linger is the maximum time that a caller waits for that call.
-	linger = 20 * time.Millisecond
-	// maxPauses is the maximum number of such calls in the background. Callers make more calls
-	// themselves, and wait for them.
+	// maxPauses is the maximum number of such calls in the background, for which callers
+	// linger. Callers make more calls themselves, and wait for them.
 	maxPauses = 512
 )
 
@@ -199,12 +182,7 @@ func (c *Client) heed(ctx context.Context, key string, err error) {
 		defer func() { <-c.lanes }()
 		c.pause(ctx, key, d)
 	}()
-	timer := time.NewTimer(linger)
-	defer timer.Stop()
-	select {
-	case <-done:
-	case <-timer.C:
-	}
+	line.Linger(done)
 }
 
 // pause pauses the key, within heedTimeout. A panic of the store would end the program.

@@ -31,7 +31,7 @@ func (o *outcome) end(err error) {
 	if !ok {
 		st = status.FromContextError(err) // as the server does
 	}
-	o.status, o.ended = httpStatus(st.Code()), true
+	o.status, o.ended = statusOf(st.Code()), true
 }
 
 // endStream is end for a stream that its client may have cut short. The client left or
@@ -49,31 +49,30 @@ func (s *Server) settle(r, passed *http.Request, o *outcome) {
 	s.guard.Settle(r, passed, o.status, o.bytes.Load(), o.ended)
 }
 
-// httpStatus returns the HTTP status that google.rpc.Code gives to a code.
-func httpStatus(code codes.Code) int {
-	switch code {
-	case codes.OK:
-		return http.StatusOK
-	case codes.Canceled:
-		return 499 // which is nginx's, not HTTP's
-	case codes.InvalidArgument, codes.FailedPrecondition, codes.OutOfRange:
-		return http.StatusBadRequest
-	case codes.Unauthenticated:
-		return http.StatusUnauthorized
-	case codes.PermissionDenied:
-		return http.StatusForbidden
-	case codes.NotFound:
-		return http.StatusNotFound
-	case codes.AlreadyExists, codes.Aborted:
-		return http.StatusConflict
-	case codes.ResourceExhausted:
-		return http.StatusTooManyRequests
-	case codes.Unimplemented:
-		return http.StatusNotImplemented
-	case codes.Unavailable:
-		return http.StatusServiceUnavailable
-	case codes.DeadlineExceeded:
-		return http.StatusGatewayTimeout
+// statuses are the HTTP statuses that google.rpc.Code gives to the codes.
+var statuses = [...]int{
+	codes.OK:                 http.StatusOK,
+	codes.Canceled:           499, // which is nginx's, not HTTP's
+	codes.Unknown:            http.StatusInternalServerError,
+	codes.InvalidArgument:    http.StatusBadRequest,
+	codes.DeadlineExceeded:   http.StatusGatewayTimeout,
+	codes.NotFound:           http.StatusNotFound,
+	codes.AlreadyExists:      http.StatusConflict,
+	codes.PermissionDenied:   http.StatusForbidden,
+	codes.ResourceExhausted:  http.StatusTooManyRequests,
+	codes.FailedPrecondition: http.StatusBadRequest,
+	codes.Aborted:            http.StatusConflict,
+	codes.OutOfRange:         http.StatusBadRequest,
+	codes.Unimplemented:      http.StatusNotImplemented,
+	codes.Internal:           http.StatusInternalServerError,
+	codes.Unavailable:        http.StatusServiceUnavailable,
+	codes.DataLoss:           http.StatusInternalServerError,
+	codes.Unauthenticated:    http.StatusUnauthorized,
+}
+
+func statusOf(code codes.Code) int {
+	if int(code) < len(statuses) {
+		return statuses[code]
 	}
 	return http.StatusInternalServerError
 }

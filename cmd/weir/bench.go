@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -71,25 +72,43 @@ func (b *bench) check() error {
 
 // measurement is a row of the report.
 type measurement struct {
-	Name    string
-	Callers int
-	Elapsed time.Duration
-	Failed  int             // calls that returned an error
-	times   []time.Duration // of the others, in order
+	Name      string  `json:"name"`
+	Callers   int     `json:"callers"`
+	Calls     int     `json:"calls"`
+	Failed    int     `json:"failed"` // calls that returned an error
+	PerSecond float64 `json:"per_second"`
+	P50       seconds `json:"p50_s"` // of the other calls
+	P90       seconds `json:"p90_s"`
+	P99       seconds `json:"p99_s"`
+	Max       seconds `json:"max_s"`
+}
+
+// seconds is a duration that JSON has in seconds.
+type seconds time.Duration
+
+func (s seconds) MarshalJSON() ([]byte, error) { return json.Marshal(time.Duration(s).Seconds()) }
+
+// String writes whole microseconds, or text for people above 10 ms.
+func (s seconds) String() string {
+	if d := time.Duration(s); d >= 10*time.Millisecond {
+		return inspect.Short(d)
+	}
+	return fmt.Sprintf("%dµs", time.Duration(s).Round(time.Microsecond).Microseconds())
+}
+
+// of fills in the times of calls.
+func (m *measurement) of(times []time.Duration, elapsed time.Duration) {
+	slices.Sort(times)
+	m.Calls, m.PerSecond = len(times), float64(len(times))/elapsed.Seconds()
+	for part, at := range map[float64]*seconds{0.5: &m.P50, 0.9: &m.P90, 0.99: &m.P99, 1: &m.Max} {
+		if n := len(times); n > 0 {
+			*at = seconds(times[min(int(part*float64(n)), n-1)])
+		}
+	}
 }
 
 // maxFailures is the number of failed calls of one caller that end a measurement.
 const maxFailures = 20
-
-// at returns the maximum time of a part of the calls, the quickest ones.
-func (m *measurement) at(part float64) time.Duration {
-	if len(m.times) == 0 {
-		return 0
-	}
-	return m.times[min(int(part*float64(len(m.times))), len(m.times)-1)]
-}
-
-func (m *measurement) perSecond() float64 { return float64(len(m.times)) / m.Elapsed.Seconds() }
 
 func (b *bench) run(cmd *cobra.Command, s *session) error {
 	l, err := weir.New(weir.Config{Store: s.Store, Name: benchName, Limits: []weir.Limit{weir.PerDay(1e9)}})
@@ -103,7 +122,7 @@ func (b *bench) run(cmd *cobra.Command, s *session) error {
 	if err = errors.Join(err, b.clean(cmd.Context(), s, key)); err != nil {
 		return err
 	}
-	return b.print(cmd, measurementsJSON(all), func(p *page) { p.measurements(all) })
+	return b.print(cmd, map[string]any{"measurements": all}, func(p *page) { p.measurements(all) })
 }
 
 func (b *bench) measureAll(cmd *cobra.Command, s *session, l *weir.Limiter, key func(i int) string) (all []measurement, err error) {
@@ -181,8 +200,7 @@ func measure(ctx context.Context, callers int, d time.Duration, call func(ctx co
 		})
 	}
 	running.Wait()
-	m.Elapsed, m.times = time.Since(begun), slices.Concat(times...)
-	slices.Sort(m.times)
+	m.of(slices.Concat(times...), time.Since(begun))
 	for _, list := range failures {
 		if m.Failed += len(list); len(list) == maxFailures {
 			err = list[0]
@@ -194,40 +212,8 @@ func measure(ctx context.Context, callers int, d time.Duration, call func(ctx co
 func (p *page) measurements(all []measurement) {
 	w := tabwriter.NewWriter(p, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "\tCALLS\tFAILED\tPER SECOND\tP50\tP90\tP99\tMAX\t")
-	for i := range all {
-		m := &all[i]
-		fmt.Fprintf(w, "%s\t%d\t%d\t%.0f\t%s\t%s\t%s\t%s\t\n", m.Name, len(m.times), m.Failed, m.perSecond(), micro(m.at(0.5)), micro(m.at(0.9)), micro(m.at(0.99)), micro(m.at(1)))
+	for _, m := range all {
+		fmt.Fprintf(w, "%s\t%d\t%d\t%.0f\t%s\t%s\t%s\t%s\t\n", m.Name, m.Calls, m.Failed, m.PerSecond, m.P50, m.P90, m.P99, m.Max)
 	}
 	_ = w.Flush() // A page never fails.
-}
-
-// micro writes a duration in whole microseconds, or for people above 10 ms.
-func micro(d time.Duration) string {
-	if d < 10*time.Millisecond {
-		return fmt.Sprintf("%dµs", d.Round(time.Microsecond).Microseconds())
-	}
-	return inspect.Short(d)
-}
-
-// measurementsJSON are measurements for programs.
-func measurementsJSON(all []measurement) any {
-	type row struct {
-		Name      string  `json:"name"`
-		Callers   int     `json:"callers"`
-		Calls     int     `json:"calls"`
-		Failed    int     `json:"failed"`
-		PerSecond float64 `json:"per_second"`
-		P50       float64 `json:"p50_s"`
-		P90       float64 `json:"p90_s"`
-		P99       float64 `json:"p99_s"`
-		Max       float64 `json:"max_s"`
-	}
-	var rows []row
-	for i := range all {
-		m := &all[i]
-		rows = append(rows, row{m.Name, m.Callers, len(m.times), m.Failed, m.perSecond(), m.at(0.5).Seconds(), m.at(0.9).Seconds(), m.at(0.99).Seconds(), m.at(1).Seconds()})
-	}
-	return struct {
-		Rows []row `json:"measurements"`
-	}{rows}
 }

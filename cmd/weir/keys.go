@@ -41,12 +41,6 @@ func (l *listing) flags(cmd *cobra.Command, sort inspect.Order, first int) {
 	f.IntVar(&l.first, "first", first, "print so many keys; 0: all")
 	f.IntVar(&l.query.MaxKeys, "max-keys", 10_000, "read at most so many keys")
 	f.IntVar(&l.query.MaxScan, "max-scan", 1_000_000, "look at about so many keys of a server, of all programs")
-	_ = cmd.RegisterFlagCompletionFunc("sort", func(*cobra.Command, []string, string) (list []string, _ cobra.ShellCompDirective) {
-		for _, o := range inspect.Orders {
-			list = append(list, string(o))
-		}
-		return list, cobra.ShellCompDirectiveNoFileComp
-	})
 }
 
 func (l *listing) check() error {

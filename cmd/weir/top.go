@@ -19,7 +19,7 @@ const (
 	minInterval = 100 * time.Millisecond
 	// The terminal's second screen without a cursor, and back again.
 	enterScreen, leaveScreen = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
-	home, clearLine, clearUp = "\x1b[H", "\x1b[K", "\x1b[J"
+	home, clearUp            = "\x1b[H", "\x1b[J"
 )
 
 func newTop() *cobra.Command {
@@ -124,9 +124,6 @@ func size(out *os.File) (width, height int) {
 	return width, height
 }
 
-// small is the number of lines below which a screen has no empty line.
-const small = 8
-
 // frame draws on a screen, below a status line if there is one. As many keys stand on it as
 // leave room for the other lines.
 func (l *listing) frame(prefix string, found inspect.Listing, status string, interval time.Duration, width, height int) string {
@@ -134,17 +131,13 @@ func (l *listing) frame(prefix string, found inspect.Listing, status string, int
 	if status != "" {
 		p.line("%s", status)
 	}
-	room := height - 3 - int(one(status != "")+one(height >= small)+one(found.Cut))
+	room := height - 4 - int(one(status != "")+one(found.Cut))
 	rows := len(found.Keys)
 	if rows > room {
 		rows = min(rows, max(room-1, 1)) // The last line says how many more there are.
 	}
 	l.draw(&p, prefix, found, rows, width, interval)
-	text := p.String()
-	if height < small {
-		text = strings.Replace(text, "\n\n", "\n", 1)
-	}
-	return screen(text, width, height)
+	return screen(p.String(), width, height)
 }
 
 // draw adds a head of two lines about all keys, and a table of the first ones.
@@ -185,23 +178,12 @@ func one(on bool) int64 {
 	return 0
 }
 
-// screen makes lines overwrite those of the frame before. It cuts off what does not fit. It
-// clears a line before it writes it: behind a full line, the cursor stays in the last column.
+// screen writes lines over the frame before. It cuts off lines that do not fit.
 func screen(frame string, width, height int) string {
-	var b strings.Builder
 	lines := strings.Split(strings.TrimSuffix(frame, "\n"), "\n")
 	lines = lines[:min(len(lines), height)]
-	b.WriteString(home)
 	for i, line := range lines {
-		if i > 0 {
-			b.WriteString("\r\n")
-		}
-		if i == len(lines)-1 {
-			b.WriteString(clearUp)
-		} else {
-			b.WriteString(clearLine)
-		}
-		b.WriteString(strings.ToValidUTF8(line[:min(len(line), width)], "")) // No character has more columns than bytes.
+		lines[i] = strings.ToValidUTF8(line[:min(len(line), width)], "") // No character has more columns than bytes.
 	}
-	return b.String()
+	return home + clearUp + strings.Join(lines, "\r\n")
 }

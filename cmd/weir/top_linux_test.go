@@ -170,9 +170,9 @@ func show(t *testing.T, frame string, width, height int) []string {
 		switch r, size := utf8.DecodeRuneInString(frame); {
 		case sequence == home:
 			x, y = 0, 0
-		case sequence == clearLine, sequence == clearUp:
+		case sequence == clearUp:
 			erase(y, min(x, width-1))
-			for below := y + 1; sequence == clearUp && below < height; below++ {
+			for below := y + 1; below < height; below++ {
 				erase(below, 0)
 			}
 		case r == '\r':
@@ -220,8 +220,8 @@ func TestScreen(t *testing.T) {
 	}
 }
 
-// TestFoot: the lines below the keys are on each screen of 7 lines and more, and without a
-// status and a bound on one of 5 lines.
+// TestFoot: the lines below the keys are on each screen of 8 lines and more, and without a
+// status and a bound on one of 6 lines.
 func TestFoot(t *testing.T) {
 	t.Parallel()
 	keys := make([]inspect.Key, 100)
@@ -232,10 +232,10 @@ func TestFoot(t *testing.T) {
 	if b := l.frame("weir:", inspect.Listing{}, "", time.Second, 80, 1); !strings.Contains(b, "0 keys") {
 		t.Errorf("one line without keys: %q", b)
 	}
-	for _, height := range []int{5, 7, 8, 9, 24, 50, 103, 104, 105, 106, 107, 200} {
+	for _, height := range []int{6, 8, 9, 24, 50, 103, 104, 105, 106, 107, 200} {
 		for _, cut := range []bool{false, true} {
 			for _, status := range []string{"", "Redis is away"} {
-				if height < 7 && (cut || status != "") {
+				if height < 8 && (cut || status != "") {
 					continue
 				}
 				b := l.frame("weir:", inspect.Listing{Keys: keys, Cut: cut}, status, time.Second, 80, height)

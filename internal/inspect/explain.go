@@ -138,28 +138,22 @@ func Describe(l *store.Limit) string {
 
 // Short writes a duration with about three digits, for people.
 func Short(d time.Duration) string {
-	switch {
-	case d < time.Millisecond:
-		return d.String()
-	case d < 10*time.Millisecond:
-		return fmt.Sprintf("%gms", float64(d.Round(10*time.Microsecond))/1e6)
-	case d.Round(time.Millisecond) < time.Second:
-		return fmt.Sprintf("%gms", float64(d.Round(time.Millisecond))/1e6)
-	case d.Round(10*time.Millisecond) < time.Minute:
-		return fmt.Sprintf("%gs", float64(d.Round(10*time.Millisecond))/1e9)
-	case d.Round(time.Second) < time.Hour:
-		return two(d, time.Minute, "m", time.Second, "s")
-	case d.Round(time.Minute) < 48*time.Hour:
-		return two(d, time.Hour, "h", time.Minute, "m")
+	const day = 24 * time.Hour
+	hours := d.Round(time.Hour)
+	text := fmt.Sprintf("%dd%dh", hours/day, hours%day/time.Hour)
+	for _, step := range []struct{ below, unit time.Duration }{
+		{time.Millisecond, 1}, {10 * time.Millisecond, 10 * time.Microsecond}, {time.Second, time.Millisecond},
+		{time.Minute, 10 * time.Millisecond}, {time.Hour, time.Second}, {2 * day, time.Minute},
+	} {
+		if r := d.Round(step.unit); r < step.below {
+			text = r.String()
+			break
+		}
 	}
-	return two(d, 24*time.Hour, "d", time.Hour, "h")
-}
-
-// two writes a duration in two units, rounded.
-func two(d, unit time.Duration, name string, rest time.Duration, restName string) string {
-	d = d.Round(rest)
-	if d%unit < rest {
-		return fmt.Sprintf("%d%s", d/unit, name)
+	for _, zero := range []string{"m0s", "h0m", "d0h"} {
+		if strings.HasSuffix(text, zero) {
+			text = text[:len(text)-2]
+		}
 	}
-	return fmt.Sprintf("%d%s%d%s", d/unit, name, d%unit/rest, restName)
+	return text
 }

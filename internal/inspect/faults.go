@@ -26,11 +26,8 @@ const maxSkew = 5 * time.Second
 //	limits     warning  keys under limits that their last call left out
 //	unread     unknown  the keys can't be read
 func (i *Inspector) Faults(ctx context.Context, q Query) (found []redisstore.Finding, cut bool) {
-	q, err := q.withDefaults()
-	var nodes []node
-	if err == nil {
-		nodes, err = i.nodes(ctx)
-	}
+	q = q.withDefaults()
+	nodes, err := i.nodes(ctx)
 	if err != nil {
 		return []redisstore.Finding{unread("", err)}, false
 	}
@@ -112,12 +109,7 @@ func (i *Inspector) faultsOf(ctx context.Context, n node, q *Query, f *faults) e
 	} else if after := time.Now(); now.After(after) {
 		f.skew = now.Sub(after)
 	}
-	_, err = i.scan(ctx, n, 0, q.Step, q.steps(), func(names []rediskey.Name) (bool, error) {
-		return len(f.lasting.seen) < q.MaxKeys, i.lasting(ctx, n, names, f)
-	})
-	if err == nil {
-		err = i.listNode(ctx, n, q, &f.states)
-	}
+	err = i.listNode(ctx, n, q, &f.states, func(names []rediskey.Name) error { return i.lasting(ctx, n, names, f) })
 	for j := range f.states.Keys {
 		f.look(&f.states.Keys[j])
 	}

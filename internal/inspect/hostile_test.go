@@ -61,8 +61,7 @@ func TestHostileKeys(t *testing.T) {
 		}
 		checkTexts(t, k)
 	}
-	s, err := i.Survey(1000)
-	must(t, err)
+	s := i.Survey(1000)
 	for range 2 {
 		keys, _, err := s.Read(t.Context())
 		must(t, err)
@@ -106,8 +105,7 @@ func TestLargeValues(t *testing.T) {
 		must(t, c.SetRange(t.Context(), fmt.Sprint("weir:{api:", i, "}"), size, "x").Err())
 	}
 	i := newInspector(t, c, "")
-	s, err := i.Survey(100)
-	must(t, err)
+	s := i.Survey(100)
 	for name, read := range map[string]func() (int, error){
 		"list":   func() (int, error) { l, err := i.List(t.Context(), Query{}); return len(l.Keys), err },
 		"survey": func() (int, error) { all, _, err := s.Read(t.Context()); return len(all), err },

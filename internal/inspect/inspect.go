@@ -27,17 +27,10 @@ type Inspector struct {
 	ahead time.Duration
 }
 
-// New returns an Inspector of the keys under a prefix, "weir:" if it is empty. It does no
-// I/O, and never closes the client. The error is a *store.ConfigError.
-func New(client redis.UniversalClient, prefix string) (*Inspector, error) {
-	if client == nil {
-		return nil, &store.ConfigError{Field: "inspect.New: client", Want: "a go-redis client", Got: "nil"}
-	}
-	prefix, err := rediskey.Prefix("inspect.New: prefix", prefix)
-	if err != nil {
-		return nil, err
-	}
-	return &Inspector{client: client, prefix: prefix}, nil
+// New returns an Inspector of the keys under the prefix of a redisstore.Store. It does no
+// I/O, and never closes the client.
+func New(client redis.UniversalClient, prefix string) *Inspector {
+	return &Inspector{client: client, prefix: prefix}
 }
 
 type node = redisclient.Server

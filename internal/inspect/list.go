@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/goweir/weir/internal/rediskey"
-	"github.com/goweir/weir/store"
 )
 
 // Query says which keys List reads. The zero Query reads all, within the bounds.
@@ -30,14 +29,9 @@ type Query struct {
 	Progress func(keys int)
 }
 
-func (q Query) withDefaults() (Query, error) {
-	for name, n := range map[string]int{"MaxKeys": q.MaxKeys, "MaxScan": q.MaxScan, "Step": q.Step} {
-		if n < 0 {
-			return q, &store.ConfigError{Field: "Query." + name, Want: "0 or more", Got: "less"}
-		}
-	}
+func (q Query) withDefaults() Query {
 	q.MaxKeys, q.MaxScan, q.Step = cmp.Or(q.MaxKeys, 10_000), cmp.Or(q.MaxScan, 1_000_000), cmp.Or(q.Step, 500)
-	return q, nil
+	return q
 }
 
 // Listing are the keys of a Query.
@@ -56,22 +50,25 @@ type Listing struct {
 // fails, the error names it, and the Listing has the keys of the others.
 func (i *Inspector) List(ctx context.Context, q Query) (Listing, error) {
 	var l Listing
-	q, err := q.withDefaults()
-	if err != nil {
-		return l, err
-	}
+	q = q.withDefaults()
 	nodes, err := i.nodes(ctx)
 	if err != nil {
 		return l, err
 	}
-	_, failed := each(nodes, func(n node) error { return i.listNode(ctx, n, &q, &l) })
+	_, failed := each(nodes, func(n node) error { return i.listNode(ctx, n, &q, &l, nil) })
 	slices.SortFunc(l.Keys, func(a, b Key) int { return cmp.Compare(a.Stored, b.Stored) })
 	return l, failed
 }
 
-func (i *Inspector) listNode(ctx context.Context, n node, q *Query, l *Listing) error {
+// listNode reads the keys of a server. It passes all names to also, if that is not nil.
+func (i *Inspector) listNode(ctx context.Context, n node, q *Query, l *Listing, also func([]rediskey.Name) error) error {
 	seen := map[string]bool{}
 	next, err := i.scan(ctx, n, 0, q.Step, q.steps(), func(names []rediskey.Name) (more bool, err error) {
+		if also != nil {
+			if err := also(names); err != nil {
+				return false, err
+			}
+		}
 		var states []wanted
 		for _, name := range names {
 			if isCounter(name.Part) && q.wants(&name) {
@@ -166,9 +163,6 @@ const (
 	ByQueue Order = "queue"
 )
 
-// Orders are all orders.
-var Orders = []Order{ByName, ByUse, ByRefusal, ByQueue}
-
 var orders = map[Order]func(a, b *Key) int{
 	ByName:    func(a, b *Key) int { return 0 },
 	ByUse:     func(a, b *Key) int { return cmp.Compare(b.share(), a.share()) },
@@ -180,7 +174,7 @@ var orders = map[Order]func(a, b *Key) int{
 func Sort(keys []Key, by Order) error {
 	compare := orders[by]
 	if compare == nil {
-		return fmt.Errorf("order %q: want one of %v", by, Orders)
+		return fmt.Errorf("unknown order %q", by)
 	}
 	slices.SortFunc(keys, func(a, b Key) int { return cmp.Or(compare(&a, &b), cmp.Compare(a.Stored, b.Stored)) })
 	return nil

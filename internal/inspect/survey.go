@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/goweir/weir/internal/rediskey"
-	"github.com/goweir/weir/store"
 )
 
 // Survey reads the keys of a prefix again and again, at a bounded cost: a reading goes on
@@ -32,9 +31,8 @@ type Survey struct {
 type surveyed struct {
 	wanted
 	last   *Key  // nil: it was not read yet
-	read   int64 // number of the reading that read it
-	urgent bool
-	missed bool // by the last reading
+	due    int64 // number of the reading that has to read it
+	missed bool  // by the last reading
 }
 
 const (
@@ -49,16 +47,13 @@ const (
 	surveyTop = 200
 	// maxText bounds the texts of a key that is added, in bytes.
 	maxText = 4096
-	// urgency is how many turns of others a key may have, so that all get their turn.
-	urgency = 8
+	// turns is the number of readings until a key is due again that is not urgent.
+	turns = 8
 )
 
 // Survey returns a Survey that knows at most maxKeys keys.
-func (i *Inspector) Survey(maxKeys int) (*Survey, error) {
-	if maxKeys < 1 {
-		return nil, &store.ConfigError{Field: "inspect.Survey: maxKeys", Want: "1 or more", Got: "less"}
-	}
-	return &Survey{inspector: i, maxKeys: maxKeys, cursors: map[string]uint64{}, known: map[string]*surveyed{}}, nil
+func (i *Inspector) Survey(maxKeys int) *Survey {
+	return &Survey{inspector: i, maxKeys: maxKeys, cursors: map[string]uint64{}, known: map[string]*surveyed{}}
 }
 
 // Add makes the next reading read a key that SCAN may not have found yet. It may be called
@@ -74,7 +69,7 @@ func (s *Survey) Add(limiter, key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if k := s.add(name); k != nil {
-		k.urgent, k.read = true, min(k.read, s.number-1)
+		k.due = 0
 	}
 }
 

@@ -3,30 +3,16 @@ package inspect
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 )
 
-// turn returns the keys that this reading reads, by server. Keys of servers that are not up
-// take no turn.
+// turn returns the keys that this reading reads, by server: those that are due first. Keys of
+// servers that are not up take no turn.
 func (s *Survey) turn(ctx context.Context, up []node) map[node][]wanted {
-	type waiting struct {
-		*surveyed
-		turns int64
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list := make([]waiting, 0, len(s.known))
-	for _, k := range s.known {
-		turns := s.number - k.read
-		switch {
-		case k.last == nil:
-			turns = s.number * urgency
-		case k.urgent:
-			turns *= urgency
-		}
-		list = append(list, waiting{k, turns})
-	}
-	slices.SortFunc(list, func(a, b waiting) int { return cmp.Compare(b.turns, a.turns) })
+	list := slices.SortedFunc(maps.Values(s.known), func(a, b *surveyed) int { return cmp.Compare(a.due, b.due) })
 	all, room := map[node][]wanted{}, surveyKeys
 	for _, k := range list {
 		n, _ := s.inspector.nodeOf(ctx, k.name.State) // After an error, no such server is up.
@@ -55,11 +41,11 @@ func (s *Survey) note(k *Key) {
 		delete(s.known, k.Stored)
 		return
 	}
-	known.last, known.read, known.missed = k, s.number, missing
+	known.last, known.due, known.missed = k, s.number+turns, missing
 	known.held = known.held || k.InFlight > 0
 }
 
-// end returns the keys of servers, and finds those that the next reading reads first.
+// end returns the keys of servers, and makes urgent ones due in the next reading.
 func (s *Survey) end(ctx context.Context, up []node) (keys []*Key, more bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +58,9 @@ func (s *Survey) end(ctx context.Context, up []node) (keys []*Key, more bool) {
 	}
 	slices.SortFunc(keys, func(a, b *Key) int { return cmp.Or(cmp.Compare(b.share(), a.share()), cmp.Compare(a.Stored, b.Stored)) })
 	for i, k := range keys {
-		s.known[k.Stored].urgent = i < surveyTop || k.Ahead.Calls != 0 || k.Brake.Pause > 0 || k.Brake.Slow()
+		if known := s.known[k.Stored]; i < surveyTop || k.Ahead.Calls != 0 || k.Brake.Pause > 0 || k.Brake.Slow() {
+			known.due = min(known.due, s.number+1)
+		}
 	}
 	return keys, s.more
 }

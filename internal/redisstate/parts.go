@@ -104,23 +104,10 @@ func storedClock(text string) (c exact.Clock, ok bool) {
 	return c, ok && max(c.Unit, c.Gap) <= maxGap && c.Step <= maxStep && max(c.Until, c.Ends, c.V, c.Stand, c.Next) <= c.At+maxAhead
 }
 
-// maxNumber is the bound of all numbers, as doubles are whole below it.
-const maxNumber = 1 << 53
-
-// number reads digits of a number below maxNumber.
+// number reads a number of 53 bits, as doubles have them, in at most 16 digits.
 func number(text string) (int64, bool) {
-	if text == "" || len(text) > 16 {
-		return 0, false
-	}
-	n := int64(0)
-	for i := range len(text) {
-		c := text[i] - '0'
-		if c > 9 {
-			return 0, false
-		}
-		n = n*10 + int64(c)
-	}
-	return n, n < maxNumber
+	n, err := strconv.ParseUint(text, 10, 53)
+	return int64(n), err == nil && len(text) <= 16
 }
 
 // numbers reads numbers with dots between them into fields. It returns how many there

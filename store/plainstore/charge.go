@@ -2,15 +2,19 @@ package plainstore
 
 import (
 	"context"
-	"strings"
+	"time"
 
 	"github.com/goweir/weir/internal/rediscall"
-	"github.com/redis/go-redis/v9"
 )
 
-// charge counts the call in all windows, or in none.
+// charge counts the call in all windows, or in none. INCRBY counts beyond the rate, too.
 func (s *Store) charge(ctx context.Context, windows []window) error {
-	err := s.count(ctx, windows)
+	err := exchange(ctx, s.client.TxPipelined, windows, func(w *window) []rediscall.Once {
+		if w.cost == 0 {
+			return w.view(ctx)
+		}
+		return w.add(ctx, w.cost)
+	}, (*window).readCharge)
 	allowed := err == nil
 	for i := range windows {
 		allowed = allowed && !windows[i].refuses
@@ -26,17 +30,25 @@ func (s *Store) charge(ctx context.Context, windows []window) error {
 	return s.mend(ctx, windows, allowed)
 }
 
-// count counts the call in each window, with INCREX if the server has it. After an error
-// some windows may have counted it.
-func (s *Store) count(ctx context.Context, windows []window) error {
-	if s.hasIncrEx(ctx) {
-		err := s.countBounded(ctx, windows)
-		if err == nil || !strings.Contains(err.Error(), "unknown command") && !redis.HasErrorPrefix(err, "NOPERM") {
-			return err
-		}
-		s.incrEx.Store(absent)
+// readCharge reads the replies to a charge. After an error some windows may have counted it.
+func (w *window) readCharge(replies []rediscall.Once) error {
+	if err := w.read(replies); err != nil {
+		return err
 	}
-	return s.countAll(ctx, windows)
+	w.counted = w.cost > 0
+	w.refuses = w.counted && w.used > w.rate
+	w.reopen = w.counted && w.used == w.cost && replies[0].Err() != nil
+	return nil
+}
+
+// add returns the commands that add units to a window. SET opens an ended window together
+// with its end. PEXPIRE NX would come after INCRBY, and needs Redis 7.
+func (w *window) add(ctx context.Context, units int64) []rediscall.Once {
+	return []rediscall.Once{
+		rediscall.New(ctx, "set", w.key, max(-units, 0), "px", w.period, "nx"),
+		rediscall.New(ctx, "incrby", w.key, units),
+		rediscall.New(ctx, "pttl", w.key),
+	}
 }
 
 // mend gives windows their full period from now: windows with a wrong end, and windows that
@@ -60,4 +72,31 @@ func (s *Store) mend(ctx context.Context, windows []window, allowed bool) error 
 		}
 		return []rediscall.Once{rediscall.New(ctx, "set", w.key, units, "px", w.period, "nx"), rediscall.New(ctx, "pexpire", w.key, w.period)}
 	}, nil)
+}
+
+// lateness is the longest time that units may be under way. A command sent that long before
+// a window's end can't reach the next window.
+const lateness = 100 * time.Millisecond
+
+// giveBack takes a refused call's units out of the windows that counted them. Units in a
+// window that ends within lateness stay until its end. It goes on in the background after
+// the end of the context.
+func (s *Store) giveBack(ctx context.Context, windows []window) error {
+	var far []window
+	for i := range windows {
+		switch w := &windows[i]; {
+		case !w.counted:
+		case w.broken() || time.Until(w.asked)+time.Duration(w.left)*time.Millisecond > lateness:
+			w.used -= w.cost
+			far = append(far, *w)
+		default:
+			w.refuses = true
+		}
+	}
+	if len(far) == 0 {
+		return nil
+	}
+	return rediscall.GiveBack(ctx, func(ctx context.Context) error {
+		return exchange(ctx, s.client.TxPipelined, far, func(w *window) []rediscall.Once { return w.add(ctx, -w.cost) }, nil)
+	})
 }

@@ -21,16 +21,14 @@
 //
 // # Refused calls
 //
-// With INCREX (Redis 8.8, Valkey 9.2) a limit that refuses counts nothing. Elsewhere each
-// limit counts a refused call until the store takes its units back, one round trip later.
-// With several limits, the limits that admit count it on every server. Other calls see these
-// units for that moment, and may be refused because of them.
+// Each limit counts a refused call until the store takes its units back, one round trip
+// later. Other calls see these units for that moment, and may be refused because of them.
 //
-// In the last 100 ms of a window the store uses WATCH: units leave the next window only if a
-// command is under way for longer. Units that it can't surely take back stay until the window's
-// end, and RetryAfter includes that. A window that refused calls left empty gets its full period
-// one round trip after its first unit. Until then the RetryAfter of other calls is that of the
-// old end, and if the window ends, the unit counts in no window.
+// In the last 100 ms of a window the units stay until its end, and RetryAfter includes that:
+// units leave the next window only if a command is under way for longer. A window that refused
+// calls left empty gets its full period one round trip after its first unit. Until then the
+// RetryAfter of other calls is that of the old end, and if the window ends, the unit counts in
+// no window.
 //
 // # Errors
 //
@@ -38,6 +36,5 @@
 // a lost reply the call may be counted. A refused call whose context ends returns within 20
 // ms. Its units are taken back in the background, for up to 5 s.
 //
-// The Store never closes the caller's client. New does no I/O. The first charge of a Store
-// asks the server once, with COMMAND INFO, whether it has INCREX.
+// The Store never closes the caller's client. New does no I/O.
 package plainstore

@@ -1,8 +1,6 @@
 package plainstore
 
 import (
-	"sync/atomic"
-
 	"github.com/goweir/weir/internal/rediskey"
 	"github.com/goweir/weir/store"
 	"github.com/redis/go-redis/v9"
@@ -22,7 +20,6 @@ type Config struct {
 type Store struct {
 	client redis.UniversalClient
 	prefix string
-	incrEx atomic.Int32
 }
 
 // New returns a Store, or a *store.ConfigError that names the wrong field. It does no

@@ -21,11 +21,7 @@ var servers = map[string]func(t *testing.T) (redis.UniversalClient, *Store){
 		return c, newStore(t, c)
 	},
 	"miniredis": func(t *testing.T) (redis.UniversalClient, *Store) {
-		_, c, s := miniServer(t, false)
-		return c, s
-	},
-	"miniredis with INCREX": func(t *testing.T) (redis.UniversalClient, *Store) {
-		_, c, s := miniServer(t, true)
+		_, c, s := miniServer(t)
 		return c, s
 	},
 }
@@ -208,7 +204,7 @@ func everyKeyHasATTL(t *testing.T, c redis.UniversalClient) {
 
 func TestUnsupported(t *testing.T) {
 	t.Parallel()
-	_, _, s := miniServer(t, false)
+	_, _, s := miniServer(t)
 	ten := per(10, time.Minute)
 	for name, test := range map[string]struct {
 		change func(req *store.Request)
@@ -260,7 +256,7 @@ func is[T any](s any) bool { _, ok := s.(T); return ok }
 
 func TestMistakes(t *testing.T) {
 	t.Parallel()
-	_, c, s := miniServer(t, false)
+	_, c, s := miniServer(t)
 	for _, cfg := range []Config{{}, {Client: c, Prefix: "{"}} {
 		if _, err := New(cfg); !errors.Is(err, store.ErrConfig) {
 			t.Errorf("%+v: %v", cfg, err)

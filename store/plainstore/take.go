@@ -31,7 +31,9 @@ func (s *Store) Take(ctx context.Context, req store.Request) (store.Decision, er
 	}
 	ask := s.charge
 	if req.Free() || req.NeverFits() >= 0 {
-		ask = func(ctx context.Context, w []window) error { return look(ctx, s.client.Pipelined, w) }
+		ask = func(ctx context.Context, windows []window) error {
+			return exchange(ctx, s.client.Pipelined, windows, func(w *window) []rediscall.Once { return w.view(ctx) }, (*window).read)
+		}
 	}
 	if err := ask(ctx, windows); err != nil {
 		return store.Decision{}, classify(err)

@@ -6,9 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/goweir/weir"
-	"github.com/redis/go-redis/v9"
 )
 
 // spent says that others have spent an upstream's budget.
@@ -21,32 +19,31 @@ func (spent) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // TestTransport: the store can slow no key down. A Transport tries without an error.
 func TestTransport(t *testing.T) {
-	withAndWithoutIncrEx(t, func(t *testing.T, _ *miniredis.Miniredis, _ *redis.Client, s *Store) {
-		failed := make(chan error, 10)
-		l, err := weir.New(weir.Config{
-			Name: "provider", Store: s, Limits: []weir.Limit{weir.PerMinute(100).By(weir.FixedWindow)},
-			Hook: func(_ context.Context, e weir.Event) {
-				if e.Err != nil {
-					failed <- e.Err
-				}
-			},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		tr, err := weir.NewTransport(weir.TransportConfig{Limiter: l, Key: weir.KeyHost(), Refuse: true, Base: spent{}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp, err := (&http.Client{Transport: tr}).Get("http://provider.example/")
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
-		select {
-		case err := <-failed:
-			t.Error(err)
-		case <-time.After(50 * time.Millisecond):
-		}
+	_, _, s := miniServer(t)
+	failed := make(chan error, 10)
+	l, err := weir.New(weir.Config{
+		Name: "provider", Store: s, Limits: []weir.Limit{weir.PerMinute(100).By(weir.FixedWindow)},
+		Hook: func(_ context.Context, e weir.Event) {
+			if e.Err != nil {
+				failed <- e.Err
+			}
+		},
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr, err := weir.NewTransport(weir.TransportConfig{Limiter: l, Key: weir.KeyHost(), Refuse: true, Base: spent{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := (&http.Client{Transport: tr}).Get("http://provider.example/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	select {
+	case err := <-failed:
+		t.Error(err)
+	case <-time.After(50 * time.Millisecond):
+	}
 }

@@ -76,11 +76,6 @@ func (w *window) read(replies []rediscall.Once) (err error) {
 	return err
 }
 
-// look reads windows and changes nothing.
-func look(ctx context.Context, send pipeline, windows []window) error {
-	return exchange(ctx, send, windows, func(w *window) []rediscall.Once { return w.view(ctx) }, (*window).read)
-}
-
 // view returns the commands that read a window.
 func (w *window) view(ctx context.Context) []rediscall.Once {
 	return []rediscall.Once{rediscall.New(ctx, "get", w.key), rediscall.New(ctx, "pttl", w.key)}

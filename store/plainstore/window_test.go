@@ -14,27 +14,26 @@ import (
 
 func TestWindowEnds(t *testing.T) {
 	t.Parallel()
-	withAndWithoutIncrEx(t, func(t *testing.T, m *miniredis.Miniredis, _ *redis.Client, s *Store) {
-		l := per(2, 1500*time.Millisecond)
-		for range 3 {
-			take(t, s, charge("k", 2, l))
-			d := take(t, s, charge("k", 1, l))
-			if d.Allowed {
-				t.Fatalf("third of two: %+v", d)
-			}
-			// Time in miniredis stands still, so that its keys end a millisecond earlier.
-			m.FastForward(d.RetryAfter - 2*time.Millisecond)
-			if d := take(t, s, charge("k", 1, l)); d.Allowed || d.RetryAfter != 2*time.Millisecond {
-				t.Errorf("before the window's end: %+v", d)
-			}
-			m.FastForward(2 * time.Millisecond)
+	m, _, s := miniServer(t)
+	l := per(2, 1500*time.Millisecond)
+	for range 3 {
+		take(t, s, charge("k", 2, l))
+		d := take(t, s, charge("k", 1, l))
+		if d.Allowed {
+			t.Fatalf("third of two: %+v", d)
 		}
-	})
+		// Time in miniredis stands still, so that its keys end a millisecond earlier.
+		m.FastForward(d.RetryAfter - 2*time.Millisecond)
+		if d := take(t, s, charge("k", 1, l)); d.Allowed || d.RetryAfter != 2*time.Millisecond {
+			t.Errorf("before the window's end: %+v", d)
+		}
+		m.FastForward(2 * time.Millisecond)
+	}
 }
 
 func TestPeriodsAreRoundedUp(t *testing.T) {
 	t.Parallel()
-	_, c, s := miniServer(t, false)
+	_, c, s := miniServer(t)
 	for period, want := range map[time.Duration]time.Duration{
 		time.Microsecond:        time.Millisecond,
 		time.Millisecond:        time.Millisecond,
@@ -88,64 +87,61 @@ func TestWindowBegins(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			withAndWithoutIncrEx(t, func(t *testing.T, m *miniredis.Miniredis, c *redis.Client, s *Store) {
-				before(t, m, c, s)
-				if d := take(t, s, charge("k", 0, one, two)); d.Charge(1).Remaining != 2 || d.Charge(1).ResetAfter != 0 {
-					t.Errorf("before the first unit: %+v", d.Charges)
-				}
-				m.FastForward(7 * time.Second)
-				if d := take(t, s, onlySecond); !d.Allowed || d.Charge(1).Remaining != 1 || d.Charge(1).ResetAfter != 10*time.Second+time.Millisecond {
-					t.Errorf("the first unit: %+v", d)
-				}
-				m.FastForward(4 * time.Second)
-				if d := take(t, s, onlySecond); !d.Allowed || d.Charge(1).Remaining != 0 || d.Charge(1).ResetAfter != 6*time.Second+time.Millisecond {
-					t.Errorf("4 s later: %+v", d.Charges)
-				}
-			})
+			m, c, s := miniServer(t)
+			before(t, m, c, s)
+			if d := take(t, s, charge("k", 0, one, two)); d.Charge(1).Remaining != 2 || d.Charge(1).ResetAfter != 0 {
+				t.Errorf("before the first unit: %+v", d.Charges)
+			}
+			m.FastForward(7 * time.Second)
+			if d := take(t, s, onlySecond); !d.Allowed || d.Charge(1).Remaining != 1 || d.Charge(1).ResetAfter != 10*time.Second+time.Millisecond {
+				t.Errorf("the first unit: %+v", d)
+			}
+			m.FastForward(4 * time.Second)
+			if d := take(t, s, onlySecond); !d.Allowed || d.Charge(1).Remaining != 0 || d.Charge(1).ResetAfter != 6*time.Second+time.Millisecond {
+				t.Errorf("4 s later: %+v", d.Charges)
+			}
 		})
 	}
 }
 
 func TestFreeChargeOfAFullLimit(t *testing.T) {
 	t.Parallel()
-	withAndWithoutIncrEx(t, func(t *testing.T, _ *miniredis.Miniredis, _ *redis.Client, s *Store) {
-		req := charge("k", 1, per(1, time.Minute), per(2, time.Hour))
-		take(t, s, req)
-		req.Charges[0].Cost = 0
-		if d := take(t, s, req); !d.Allowed || d.Charge(0).Remaining != 0 || d.Charge(0).ResetAfter != time.Minute+time.Millisecond {
-			t.Errorf("%+v", d)
-		}
-	})
+	_, _, s := miniServer(t)
+	req := charge("k", 1, per(1, time.Minute), per(2, time.Hour))
+	take(t, s, req)
+	req.Charges[0].Cost = 0
+	if d := take(t, s, req); !d.Allowed || d.Charge(0).Remaining != 0 || d.Charge(0).ResetAfter != time.Minute+time.Millisecond {
+		t.Errorf("%+v", d)
+	}
 }
 
 // TestContextEnds: the store takes units of a refused call back after the end of the
 // context.
 func TestContextEnds(t *testing.T) {
 	t.Parallel()
-	withAndWithoutIncrEx(t, func(t *testing.T, _ *miniredis.Miniredis, c *redis.Client, s *Store) {
-		one, hundred := per(1, time.Minute), per(100, time.Hour)
-		take(t, s, charge("k", 1, one, hundred))
-		var counted atomic.Pointer[context.CancelFunc]
-		c.AddHook(afterPipeline(func() {
-			if end := counted.Load(); end != nil {
-				(*end)()
-			}
-		}))
-		for range 10 {
-			ctx, cancel := context.WithCancel(context.Background())
-			counted.Store(&cancel)
-			if d, err := s.Take(ctx, charge("k", 1, one, hundred)); err == nil && d.Allowed {
-				t.Fatalf("a second of one: %+v", d)
-			}
+	_, c, s := miniServer(t)
+	one, hundred := per(1, time.Minute), per(100, time.Hour)
+	take(t, s, charge("k", 1, one, hundred))
+	var counted atomic.Pointer[context.CancelFunc]
+	c.AddHook(afterPipeline(func() {
+		if end := counted.Load(); end != nil {
+			(*end)()
 		}
-		d := take(t, s, charge("k", 0, one, hundred))
-		for range 100 {
-			if d.Charge(1).Remaining == 99 {
-				return
-			}
-			time.Sleep(rediscall.Grace)
-			d = take(t, s, charge("k", 0, one, hundred))
+	}))
+	for range 10 {
+		ctx, cancel := context.WithCancel(context.Background())
+		counted.Store(&cancel)
+		if d, err := s.Take(ctx, charge("k", 1, one, hundred)); err == nil && d.Allowed {
+			t.Fatalf("a second of one: %+v", d)
 		}
-		t.Errorf("after one of 100: %+v", d.Charges)
-	})
+	}
+	d := take(t, s, charge("k", 0, one, hundred))
+	for range 100 {
+		if d.Charge(1).Remaining == 99 {
+			return
+		}
+		time.Sleep(rediscall.Grace)
+		d = take(t, s, charge("k", 0, one, hundred))
+	}
+	t.Errorf("after one of 100: %+v", d.Charges)
 }
