@@ -16,8 +16,8 @@ type Config struct {
 	Limiter *weir.Limiter
 
 	// Key returns the key that a request counts under. Required: there is no default
-	// identity. An empty key counts as none, even if the Limiter allows it. A key
-	// over 1024 bytes counts by its start and a hash of it.
+	// identity. An empty key counts as none. A key over 1024 bytes counts by its
+	// start and a hash of it.
 	Key weir.KeyFunc
 
 	// Limits returns the limits of a request's key: those of a customer's plan, say.
@@ -88,8 +88,8 @@ type Config struct {
 	// Rate headers show the state before. A request that cost 0 is not settled. A
 	// result below 0 is an error and leaves the charge. Settling takes a second call
 	// of the store, before the response ends. If it fails, the charge stays. Nil:
-	// requests cost Cost. The Limiter's store must be a store.Settler. A redisstore
-	// without scripts settles nothing, and every request is answered with 500.
+	// requests cost Cost. The Limiter's store must be a store.Settler. If a fallback is
+	// over a store that is none, as a plainstore, every request is answered with 500.
 	Settle func(r *http.Request, o Outcome) int64
 
 	// Delay queues requests briefly instead of refusing them. Zero: off.
