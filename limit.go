@@ -163,7 +163,7 @@ type Decision struct {
 	// for as long as those are remembered. A plan that changed causes that, and so do
 	// programs with unlike limits under one Name.
 	OtherLimits bool
-	// Reason is Allowed, or why the call was refused.
+	// Reason is ReasonAllowed, or why the call was refused.
 	Reason Reason
 	// Source names the part that decided: the store, or a part that spared asking it.
 	Source store.Source
