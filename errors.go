@@ -35,8 +35,7 @@ type ConfigError = store.ConfigError
 type LimitedError struct {
 	// Scope is the limiter's name. Key is the counted party.
 	Scope, Key string
-	// Cost is the number of units that the call wanted.
-	Cost int64
+	Cost       int64 // units that the call wanted
 	// Limit is the binding limit; of ReasonTooManyWaiters and ReasonInFlight, which none
 	// decided, one of the limiter's.
 	Limit Limit
