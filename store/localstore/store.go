@@ -5,7 +5,7 @@
 // It runs nothing in the background. A key takes memory until it is as if never used. Calls
 // for new keys forget such lapsed keys. Bytes for each key, with a text of 10:
 //
-//	small    85, and 30 for each further limit; outside the garbage collector
+//	small    90, and 30 for each further limit; outside the garbage collector
 //	other    600, and 200 to 400 for each further limit; up to 400 more for each
 //	         GCRA limit whose calls may be cancelled; 16 to 40 for each call within
 //	         the period of a sliding window
