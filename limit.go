@@ -34,8 +34,8 @@ type Limit struct {
 	// Period is the time for Rate units, or the window's length: whole
 	// microseconds from 1µs to 50 years.
 	Period time.Duration
-	// Burst is the number of units GCRA admits at once: 0 (meaning Rate) to
-	// 2^50. It must be 0 for the window algorithms.
+	// Burst is the number of units GCRA admits at once: 0 (meaning Rate) to 2^50, and
+	// refilled within 50 years. It must be 0 for the window algorithms.
 	Burst int64
 	// Algorithm says how units are counted. The zero value is GCRA.
 	Algorithm Algorithm
