@@ -129,9 +129,9 @@ type Config struct {
 	// OnWarning is called before the handler runs, once for each limiter that has a
 	// warning about an admitted request. d is about a limit that is near (see
 	// [weir.Decision.Near]), or refused by a limiter that refuses nothing: one of Shadows,
-	// or Limiter in Shadow. Of several limits that are near d has the binding one, or the
-	// narrowest. It may set headers and must not write. [WarnByHeader] is one. Nil: no
-	// warnings.
+	// or Limiter in Shadow. If several limits are near, d is about the binding one, or else
+	// the narrowest. OnWarning may set headers and must not write. [WarnByHeader] is one.
+	// Nil: no warnings.
 	OnWarning func(w http.ResponseWriter, r *http.Request, d weir.Decision)
 
 	// OnError gets the errors that clients don't see: those of Key, Limits and Cost,
@@ -142,9 +142,9 @@ type Config struct {
 	// Nil: slog's default logger gets them, as errors if requests are refused and
 	// otherwise as warnings, at most one per second for each kind and middleware. The
 	// attribute more counts the errors of the kind since its last line. The log never
-	// has a key or a header's value: of an error of Key, Limits or Cost, whose text may
-	// have one, it has the Go types. A store must keep keys out of its errors. A
-	// function that does nothing silences the log.
+	// has a key or a header's value. The text of an error of Key, Limits or Cost may have
+	// one, so the log has its Go types instead. A store must keep keys out of its errors.
+	// A function that does nothing silences the log.
 	OnError func(r *http.Request, err error)
 
 	// Shadow decides, charges, and calls the Limiter's Hook and OnError, but refuses
