@@ -220,6 +220,63 @@ func TestReadAPIs(t *testing.T) {
 			"X-Ratelimit-Limit", "20", "X-Ratelimit-Remaining", "0", "X-Ratelimit-Retry", "1", "X-Ratelimit-Reset", "60"}, said(true, s, 20, 0, 60*s)},
 		"CrowdStrike: a joined Retry-After, an epoch": {429, []string{
 			"X-Ratelimit-Limit", "6000", "X-Ratelimit-Remaining", "0", "X-Ratelimit-Retryafter", "1655120999"}, said(true, 66*s, 6000, 0, 66*s)},
+		"GetResponse, Limits & throttling: a number and its unit": {429, []string{"X-RateLimit-Limit", "30000", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "467 seconds"}, said(true, 467*s, 30000, 0, 467*s)},
+		"Azure Resource Graph: a quota, and a clock's time":       {200, []string{"x-ms-user-quota-remaining", "10", "x-ms-user-quota-resets-after", "00:00:03"}, said(false, 0, unsaid, 10, 3*s)},
+		"Azure Resource Graph: none left":                         {429, []string{"x-ms-user-quota-remaining", "0", "x-ms-user-quota-resets-after", "00:00:05"}, said(true, 5*s, unsaid, 0, 5*s)},
+		"Exact Online: a minute and a day, epoch ms": {429, []string{
+			"X-RateLimit-Limit", "5000", "X-RateLimit-Remaining", "4800", "X-RateLimit-Reset", "1655164800000", "X-RateLimit-Minutely-Limit", "60", "X-RateLimit-Minutely-Remaining", "0", "X-RateLimit-Minutely-Reset", "1655120955000"}, said(true, 22*s, 60, 0, 22*s)},
+		"Auth0, Fine-Grained Machine-to-Machine Token Quotas: none left": {429, []string{
+			"Auth0-Client-Quota-Limit", "b=per_hour;q=2;r=0;t=924", "Auth0-Organization-Quota-Limit", "b=per_hour;q=50;r=25;t=924"}, said(true, 900*s, 2, 0, 924*s)},
+		"Auth0: an hour and a day": {200, []string{
+			"Auth0-Client-Quota-Limit", "b=per_hour;q=100;r=90;t=3600,b=per_day;q=1000;r=95;t=86400"}, said(false, 0, 1000, 95, 86400*s)},
+		"Auth0: no limit":                                      {200, []string{"Auth0-Client-Quota-Limit", "b=per_hour;q=0;r=0;t=924"}, nothing(false)},
+		"draft 07 under a name":                                {200, []string{"X-RateLimit-Info", "limit=100, remaining=5, reset=30"}, said(false, 0, 100, 5, 30*s)},
+		"Toggl: no quota left":                                 {200, []string{"X-Toggl-Quota-Remaining", "0", "X-Toggl-Quota-Resets-In", "3600"}, said(false, 900*s, unsaid, 0, 3600*s)},
+		"Toggl: quota left, no limit":                          {200, []string{"X-Toggl-Quota-Remaining", "27", "X-Toggl-Quota-Resets-In", "1800"}, said(false, 0, unsaid, 27, 1800*s)},
+		"Gravitee: a quota with a limit":                       {429, []string{"X-Quota-Limit", "10", "X-Quota-Remaining", "0", "X-Quota-Reset", "1655120945000"}, said(true, 12*s, 10, 0, 12*s)},
+		"Mashery (TomTom, Sportradar): the error's name alone": {403, []string{"X-Error-Detail-Header", "Account Over Rate Limit", "X-Mashery-Error-Code", "ERR_403_DEVELOPER_OVER_RATE"}, nothing(true)},
+		"Mashery: with a Retry-After":                          {403, []string{"X-Mashery-Error-Code", "ERR_403_DEVELOPER_OVER_QPS", "Retry-After", "1", "X-Plan-Quota-Reset", "Saturday, February 27, 2016 12:00:00 AM GMT"}, said(true, 1*s, unsaid, unsaid, unsaid)},
+		"Mashery: another error":                               {403, []string{"X-Mashery-Error-Code", "ERR_403_DEVELOPER_INACTIVE"}, nothing(false)},
+		"Pipedrive: a burst and a day": {200, []string{
+			"x-ratelimit-limit", "80", "x-ratelimit-remaining", "40", "x-ratelimit-reset", "2", "x-daily-ratelimit-token-limit", "30000", "x-daily-ratelimit-token-remaining", "29000"}, said(false, 0, 80, 40, 2*s)},
+		"Gate.io: a name in one of three headers": {200, []string{"X-Gate-RateLimit-Requests-Remain", "99", "X-Gate-RateLimit-Limit", "100", "X-Gate-RateLimit-Reset-Timestamp", "1655120934"}, said(false, 0, 100, 99, 1*s)},
+		"BitMEX: a second beside a minute":        {200, []string{"x-ratelimit-limit", "120", "x-ratelimit-remaining", "119", "x-ratelimit-reset", "1655120993", "x-ratelimit-remaining-1s", "9"}, said(false, 0, 120, 119, 60*s)},
+		"Fitbit":                                  {429, []string{"Fitbit-Rate-Limit-Limit", "150", "Fitbit-Rate-Limit-Remaining", "0", "Fitbit-Rate-Limit-Reset", "1478"}, said(true, 900*s, 150, 0, 1478*s)},
+		"Microsoft Graph: a percentage is no count": {429, []string{
+			"Retry-After", "10", "x-ms-throttle-limit-percentage", "1.8", "x-ms-throttle-scope", "Tenant_Application/ReadWrite/9a3d526c-b3c1-4479-ba74-197b5c5751ae/0785ef7c-2d7a-4542-b048-95bcab406e0b", "x-ms-throttle-information", "CPULimitExceeded"}, said(true, 10*s, unsaid, unsaid, unsaid)},
+		"SharePoint": {200, []string{"RateLimit-Limit", "1200", "RateLimit-Remaining", "118", "RateLimit-Reset", "11"}, said(false, 0, 1200, 118, 11*s)},
+		"Docker Hub API: an epoch as Retry-After": {429, []string{"X-RateLimit-Limit", "180", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "1655120993", "X-Retry-After", "1655120993"}, said(true, 60*s, 180, 0, 60*s)},
+		"Docker Hub: an address is no count":      {200, []string{"ratelimit-limit", "100;w=21600", "ratelimit-remaining", "76;w=21600", "docker-ratelimit-source", "192.0.2.1"}, said(false, 0, 100, 76, unsaid)},
+		"GoCardless: an HTTP date":                {429, []string{"RateLimit-Limit", "1000", "RateLimit-Remaining", "0", "RateLimit-Reset", "Mon, 13 Jun 2022 11:49:20 GMT"}, said(true, 27*s, 1000, 0, 27*s)},
+		"ShipStation":                             {429, []string{"X-Rate-Limit-Limit", "40", "X-Rate-Limit-Remaining", "0", "X-Rate-Limit-Reset", "51"}, said(true, 51*s, 40, 0, 51*s)},
+		"Mastodon: microseconds":                  {200, []string{"X-RateLimit-Limit", "300", "X-RateLimit-Remaining", "298", "X-RateLimit-Reset", "2022-06-13T11:51:53.500000Z"}, said(false, 0, 300, 298, time.Duration(180500000000))},
+		"Bluesky: an epoch beside a policy":       {429, []string{"RateLimit-Limit", "3000", "RateLimit-Remaining", "0", "RateLimit-Reset", "1655121100", "RateLimit-Policy", "3000;w=300"}, said(true, 167*s, 3000, 0, 167*s)},
+		"Cerebras: minutes and days": {200, []string{
+			"x-ratelimit-limit-requests-day", "14400", "x-ratelimit-limit-tokens-minute", "60000", "x-ratelimit-limit-tokens-day", "1000000", "x-ratelimit-remaining-requests-day", "14380", "x-ratelimit-remaining-tokens-minute", "59000", "x-ratelimit-remaining-tokens-day", "5000", "x-ratelimit-reset-requests-day", "33011.382867", "x-ratelimit-reset-tokens-minute", "11.382867", "x-ratelimit-reset-tokens-day", "33011.382867"}, said(false, 0, 1000000, 5000, time.Duration(33011382867000))},
+		"Fireworks: over-limit is no limit": {200, []string{
+			"x-ratelimit-limit-requests", "600", "x-ratelimit-remaining-requests", "600", "x-ratelimit-limit-tokens-prompt", "12000", "x-ratelimit-remaining-tokens-prompt", "11998", "x-ratelimit-over-limit", "no"}, said(false, 0, 12000, 11998, unsaid)},
+		"GitHub Copilot: the Retry-After of a user": {429, []string{"x-ratelimit-exceeded", "user_model_requests:rate_limited", "x-ratelimit-user-retry-after", "60"}, said(true, 60*s, unsaid, unsaid, unsaid)},
+		"Mapbox: a reset, no count":                 {429, []string{"X-Rate-Limit-Interval", "60", "X-Rate-Limit-Limit", "600", "X-Rate-Limit-Reset", "1655120980"}, said(true, 47*s, 600, unsaid, 47*s)},
+		"GraphHopper: credits of a request":         {200, []string{"X-RateLimit-Limit", "500", "X-RateLimit-Remaining", "450", "X-RateLimit-Reset", "3600", "X-RateLimit-Credits", "5"}, said(false, 0, 500, 450, 3600*s)},
+		"Front: a fraction of an epoch":             {429, []string{"X-RateLimit-Limit", "50", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "1655120964.245", "Retry-After", "3"}, said(true, 3*s, 50, 0, time.Duration(31245000000))},
+		"Aircall: no word for a rate":               {200, []string{"X-AircallApi-Limit", "60", "X-AircallApi-Remaining", "58", "X-AircallApi-Reset", "1655120980"}, said(false, 0, 60, 58, 47*s)},
+		"SurveyMonkey: a minute and a day": {429, []string{
+			"X-Ratelimit-App-Global-Minute-Limit", "120", "X-Ratelimit-App-Global-Minute-Remaining", "0", "X-Ratelimit-App-Global-Minute-Reset", "59", "X-Ratelimit-App-Global-Day-Limit", "500", "X-Ratelimit-App-Global-Day-Remaining", "380", "X-Ratelimit-App-Global-Day-Reset", "33059"}, said(true, 59*s, 120, 0, 59*s)},
+		"Honeycomb: a joined policy": {200, []string{"RateLimit", "limit=100, remaining=50, reset=50", "RateLimitPolicy", "100;w=60"}, said(false, 0, 100, 50, 50*s)},
+		"Expedia Rapid: limits without a word": {429, []string{
+			"Rate-Limit-Minute", "10", "Rate-Limit-Minute-Remaining", "0", "Rate-Limit-Minute-Reset", "1655120940000", "Rate-Limit-Day", "10000", "Rate-Limit-Day-Remaining", "9000", "Rate-Limit-Day-Reset", "1655164800000", "Rate-Limit-Reduction-Status", "INACTIVE"}, said(true, 7*s, 10, 0, 7*s)},
+		"OpenSky: over the longest pause": {429, []string{"X-Rate-Limit-Remaining", "0", "X-Rate-Limit-Retry-After-Seconds", "51234"}, said(true, 900*s, unsaid, 0, unsaid)},
+		"Discogs: the limit has no word":  {200, []string{"X-Discogs-Ratelimit", "60", "X-Discogs-Ratelimit-Used", "1", "X-Discogs-Ratelimit-Remaining", "59"}, said(false, 0, 60, 59, unsaid)},
+		"RapidAPI: a plan's hard limit": {200, []string{
+			"X-RateLimit-Requests-Limit", "500", "X-RateLimit-Requests-Remaining", "20", "X-RateLimit-Requests-Reset", "86400", "X-RateLimit-rapid-free-plans-hard-limit-Limit", "500000", "X-RateLimit-rapid-free-plans-hard-limit-Remaining", "499000", "X-RateLimit-rapid-free-plans-hard-limit-Reset", "2592000"}, said(false, 0, 500, 20, 86400*s)},
+		"Spring Cloud Gateway: the capacity of a burst":  {429, []string{"X-RateLimit-Remaining", "0", "X-RateLimit-Requested-Tokens", "1", "X-RateLimit-Burst-Capacity", "20", "X-RateLimit-Replenish-Rate", "10"}, said(true, 0, 20, 0, unsaid)},
+		"Envoy: the list of draft 02 beside a word":      {429, []string{"x-envoy-ratelimited", "true", "x-ratelimit-limit", "10, 10;w=60", "x-ratelimit-remaining", "0", "x-ratelimit-reset", "30"}, said(true, 30*s, 10, 0, 30*s)},
+		"Symfony: an epoch as Retry-After":               {429, []string{"X-RateLimit-Limit", "100", "X-RateLimit-Remaining", "0", "X-RateLimit-Retry-After", "1655120950"}, said(true, 17*s, 100, 0, unsaid)},
+		"MusicBrainz: 503":                               {503, []string{"X-RateLimit-Limit", "1200", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "1655120934", "Retry-After", "1"}, said(true, 1*s, 1200, 0, 1*s)},
+		"Podio: 420, no reset":                           {420, []string{"X-Rate-Limit-Limit", "1000", "X-Rate-Limit-Remaining", "0"}, said(true, 0, 1000, 0, unsaid)},
+		"Okta: limit and rest are 0 for calls under way": {429, []string{"X-Rate-Limit-Limit", "0", "X-Rate-Limit-Remaining", "0", "X-Rate-Limit-Reset", "1655120934"}, said(true, 1*s, unsaid, unsaid, 1*s)},
+		"Canvas: a debt":                                 {403, []string{"X-Rate-Limit-Remaining", "-2.5"}, nothing(false)},
+		"Trakt: JSON beside a Retry-After":               {429, []string{"X-Ratelimit", `{"name":"AUTHED_API_GET_LIMIT","period":300,"limit":1000,"remaining":0,"until":"2022-06-13T11:50:00Z"}`, "Retry-After", "10"}, said(true, 10*s, unsaid, unsaid, unsaid)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -250,6 +307,9 @@ func TestNameAndWindow(t *testing.T) {
 		"a number of something else":    {[]string{"X-RateLimit-Limit-5-Tokens-Minute", "5"}, "5-tokens-minute", time.Minute},
 		"no number of hours":            {[]string{"X-App-Limit-99999999999999999999hour-Limit", "5"}, "99999999999999999999hour", 0},
 		"no hours":                      {[]string{"X-App-Limit-0hour-Limit", "5"}, "0hour", 0},
+		"Exact Online: minutely":        {[]string{"X-RateLimit-Minutely-Limit", "60", "X-RateLimit-Minutely-Remaining", "3"}, "minutely", time.Minute},
+		"Honeycomb: a joined policy":    {[]string{"RateLimit", "limit=100, remaining=50, reset=50", "RateLimitPolicy", "100;w=60"}, "", time.Minute},
+		"Toggl: a quota's":              {[]string{"X-Toggl-Quota-Remaining", "3"}, "toggl", 0},
 		"Riot Games: the window":        {[]string{"X-App-Rate-Limit", "20:1, 100:120", "X-App-Rate-Limit-Count", "1:1, 90:120"}, "", 2 * time.Minute},
 		"w comes before the name":       {[]string{"X-RateLimit-Limit-Minute", "5;w=30"}, "minute", 30 * time.Second},
 		"w of a count":                  {[]string{"RateLimit-Limit", "100;w=21600"}, "", 6 * time.Hour},

@@ -37,8 +37,8 @@ var final = map[string]bool{
 //	retryAfter, retryIn, retryDelay      a number of seconds, or a duration   Telegram, google.rpc.RetryInfo
 //	… with a unit: retry_after_ms        a number of these                    Matrix, Monday
 //	…message, error, detail              "try again in 1.2s" and the like     OpenAI, Django REST framework
-//	code, type, status, reason           insufficient_quota; tokens           OpenAI
-//	quotaId, quota_limit                 the limit                            google.rpc.QuotaFailure
+//	code, type, status, reason, error    insufficient_quota; tokens           OpenAI, Salesforce (errorCode)
+//	quotaId, quota_limit, policyName     the limit                            google.rpc.QuotaFailure, HubSpot
 //	global: true                         the scope                            Discord
 func parseBody(text []byte) (t bodyText) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
@@ -104,18 +104,28 @@ func (t *bodyText) text(field, value string) {
 	switch unit := waitUnit(field); {
 	case unit > 0:
 		t.wait(value, unit)
+	case slices.Contains(limitFields, field) && isWord(value):
+		t.cause.Limit = cmp.Or(t.cause.Limit, strings.ToLower(value))
+	case slices.Contains(codeFields, field) && isWord(value):
+		t.code(strings.ToLower(value))
 	case strings.HasSuffix(field, "message"), field == "error", field == "detail":
 		t.message(value)
-	case (field == "quotaid" || field == "quotalimit") && isWord(value):
-		t.cause.Limit = cmp.Or(t.cause.Limit, strings.ToLower(value))
-	case isWord(value) && (field == "code" || field == "type" || field == "status" || field == "reason" || field == "errorname"):
-		t.code(strings.ToLower(value))
 	}
 }
 
-// exceeded are parts of refusals' names: userRateLimitExceeded (Google), throttle_violation
-// (Stack Exchange), com.amazonaws.dynamodb.v20120810#ThrottlingException.
-var exceeded = []string{"ratelimitexceeded", "requestlimitexceeded", "throughputexceeded", "toomanyrequests", "ratelimited", "throttl"}
+var (
+	limitFields = []string{"quotaid", "quotalimit", "policyname"}
+	codeFields  = []string{"code", "errorcode", "o:errorcode", "type", "errortype", "status", "reason", "errorname", "error"}
+	// exceeded are parts of refusals' names: userRateLimitExceeded (Google), throttle_violation
+	// (Stack Exchange), com.amazonaws.dynamodb.v20120810#ThrottlingException, ERR_403_DEVELOPER_OVER_QPS (Mashery).
+	exceeded = []string{"ratelimitexceeded", "requestlimitexceeded", "invocationlimitexceeded", "concurrentlimitexceeded", "throughputexceeded",
+		"toomanyrequests", "ratelimited", "throttl", "developeroverqps", "developeroverrate"}
+	// refusing are parts of sentences of refusals: Unsplash and Canvas, four of Meta, SEC EDGAR, Mashery, Bybit.
+	refusing = []string{"rate limit exceeded", "request limit reached", "too many calls", "exceeded the rate limit", "rate limit hit",
+		"rate threshold exceeded", "developer over qps", "developer over rate", "access too frequent"}
+	// crowded are parts of sentences about calls under way: Mailchimp, Anthropic, NetSuite.
+	crowded = []string{"simultaneous connections", "concurrent connections has exceeded", "concurrent request limit exceeded"}
+)
 
 // code reads a word for programs.
 func (t *bodyText) code(word string) {
@@ -134,11 +144,12 @@ func (t *bodyText) code(word string) {
 // message reads a sentence for persons.
 func (t *bodyText) message(s string) {
 	s = strings.ToLower(s)
-	if strings.Contains(s, "secondary rate limit") {
+	in := func(part string) bool { return strings.Contains(s, part) }
+	if in("secondary rate limit") {
 		t.cause.Limit, t.limited = "secondary", true
 	}
-	t.limited = t.limited || strings.Contains(s, "rate limit exceeded") ||
-		strings.Contains(s, "request limit reached") || strings.Contains(s, "too many calls") // Meta
+	t.limited = t.limited || slices.ContainsFunc(refusing, in)
+	t.cause.Concurrent = t.cause.Concurrent || slices.ContainsFunc(crowded, in)
 	for _, before := range [...]string{"try again in ", "retry in ", "retry after ", "try again after ", "available in ", "reset in ", "resets in ", "wait "} {
 		if _, after, ok := strings.Cut(s, before); ok {
 			t.wait(after, 0)
@@ -157,7 +168,7 @@ func (t *bodyText) wait(s string, unit time.Duration) {
 		return
 	}
 	if len(words) > 1 {
-		unit = cmp.Or(windows[strings.TrimSuffix(words[1], "s")], units[words[1]], unit)
+		unit = cmp.Or(unitOf(words[1]), unit)
 	}
 	if d, ok := parseDuration(words[0]); ok {
 		t.after = max(t.after, d)

@@ -7,6 +7,8 @@ import (
 	"github.com/goweir/weir/internal/product"
 )
 
+const maxBudgets = 32 // of a response
+
 // Budget is the state of one of an upstream's limits.
 type Budget struct {
 	// Name distinguishes the budgets of one response: the policy's name, or a part

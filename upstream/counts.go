@@ -18,17 +18,12 @@ type count struct {
 // parseCounts reads a header's items up to the first that is no count. It rounds down.
 func parseCounts(values []string) []count {
 	var counts []count
-	for _, line := range values[:min(len(values), maxLines)] {
-		if len(line) > maxLineLength {
-			return counts
+	for item := range strings.SplitSeq(oneLine(values), ",") {
+		c, ok := parseCount(item)
+		if !ok || len(counts) == maxItems {
+			break
 		}
-		for item := range strings.SplitSeq(line, ",") {
-			c, ok := parseCount(item)
-			if !ok || len(counts) == maxItems {
-				return counts
-			}
-			counts = append(counts, c)
-		}
+		counts = append(counts, c)
 	}
 	return counts
 }
@@ -89,25 +84,20 @@ func ungrouped(lines []string) []string {
 func parseUsage(values []string, header string) []Budget {
 	nameless := strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(header, "x-"), "-info"), "-limit")
 	var budgets []Budget
-	for _, line := range values[:min(len(values), maxLines)] {
-		if len(line) > maxLineLength {
-			continue
+	for item := range strings.FieldsFuncSeq(oneLine(values), func(r rune) bool { return r == ',' || r == ';' }) {
+		name, usage, ok := strings.Cut(item, "=")
+		if !ok {
+			name, usage = nameless, item
 		}
-		for item := range strings.FieldsFuncSeq(line, func(r rune) bool { return r == ',' || r == ';' }) {
-			name, usage, ok := strings.Cut(item, "=")
-			if !ok {
-				name, usage = nameless, item
-			}
-			usage, _, _ = strings.Cut(usage, "(") // Salesforce: 17/250(appName=x)
-			used, limit, _ := strings.Cut(usage, "/")
-			u, ok1 := parseCount(used)
-			l, ok2 := parseCount(limit)
-			if ok1 && ok2 && l.n > 0 && len(budgets) < maxItems {
-				b := unsaid(strings.TrimSpace(name))
-				b.Limit, b.Remaining = l.n, max(l.n-u.n, 0)
-				b.Informational = isInformational(header)
-				budgets = append(budgets, b)
-			}
+		usage, _, _ = strings.Cut(usage, "(") // Salesforce: 17/250(appName=x)
+		used, limit, _ := strings.Cut(usage, "/")
+		u, ok1 := parseCount(used)
+		l, ok2 := parseCount(limit)
+		if ok1 && ok2 && l.n > 0 && len(budgets) < maxItems {
+			b := unsaid(strings.TrimSpace(name))
+			b.Limit, b.Remaining = l.n, max(l.n-u.n, 0)
+			b.Informational = isInformational(header)
+			budgets = append(budgets, b)
 		}
 	}
 	return budgets
@@ -115,15 +105,10 @@ func parseUsage(values []string, header string) []Budget {
 
 // firstWord returns the first plain word of a header, in lower case; empty: none.
 func firstWord(values []string) string {
-	for _, line := range values[:min(len(values), maxLines)] {
-		if len(line) > maxLineLength {
-			continue
-		}
-		for item := range strings.SplitSeq(line, ",") {
-			item, _, _ = strings.Cut(item, ";")
-			if item = strings.Trim(item, " \t\""); isWord(item) {
-				return strings.ToLower(item)
-			}
+	for item := range strings.SplitSeq(oneLine(values), ",") {
+		item, _, _ = strings.Cut(item, ";")
+		if item = strings.Trim(item, " \t\""); isWord(item) {
+			return strings.ToLower(item)
 		}
 	}
 	return ""

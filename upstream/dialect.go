@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"net/http"
 	"time"
 )
@@ -65,10 +66,7 @@ func (f Fields) Budgets(h http.Header, date time.Time) []Budget {
 		used:      parseCounts(h.Values(f.Used)),
 		reset:     -1,
 	}
-	unit := f.Unit
-	if unit <= 0 {
-		unit = time.Second
-	}
+	unit := cmp.Or(max(f.Unit, 0), time.Second)
 	g.add(headerName{role: reset, unit: unit}, h.Values(f.Reset), date)
 	g.add(headerName{role: window, unit: unit}, h.Values(f.Window), date)
 	return g.budgets()

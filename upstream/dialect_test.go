@@ -90,6 +90,14 @@ func TestFields(t *testing.T) {
 	}{
 		"milliseconds": {inMS, []string{"gw-ratelimit-limit", "4000", "gw-ratelimit-remaining", "0", "gw-ratelimit-reset", "27990", "gw-window", "30000"},
 			[]upstream.Budget{{Name: "ip", Limit: 4000, Remaining: 0, Reset: 27990 * ms, Window: 30 * sec}}},
+		"SkuVault, Throttling Headers: milliseconds under a name of seconds": {
+			upstream.Fields{Limit: "X-RateLimit-Limit", Remaining: "X-RateLimit-Remaining", Reset: "X-RateLimit-Reset", Unit: time.Millisecond},
+			[]string{"X-RateLimit-Limit", "5", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "27990"},
+			[]upstream.Budget{{Limit: 5, Remaining: 0, Reset: 27990 * ms}}},
+		"Prisjakt, Rate Limits: the same in other words": {
+			upstream.Fields{Limit: "X-Rate-Limit-Limit", Remaining: "X-Rate-Limit-Remaining", Reset: "X-Rate-Limit-Reset", Unit: time.Millisecond},
+			[]string{"X-Rate-Limit-Limit", "10000", "X-Rate-Limit-Remaining", "0", "X-Rate-Limit-Reset", "600000"},
+			[]upstream.Budget{{Limit: 10000, Remaining: 0, Reset: 10 * time.Minute}}},
 		"a moment in milliseconds": {inMS, []string{"gw-ratelimit-reset", "1655120934000"},
 			[]upstream.Budget{{Name: "ip", Limit: -1, Remaining: -1, Reset: sec}}},
 		"not there": {inMS, []string{"X-RateLimit-Limit", "4000"}, nil},

@@ -23,6 +23,7 @@
 //	*-Limit-*-Limit, -Remaining, -Reset      X-App-Limit-24hour-Remaining       X, Pocket, EVE Online
 //	*-Limit, *-Limit-Info                    32/40, api-usage=18/5000           Shopify, Salesforce
 //	*-Limit-* beside *-Remaining-*           X-Limit-Per-Day, X-Remaining-Today Etsy, Bybit, Nexus Mods
+//	*-Quota-Remaining, -Reset, -Limit        b=per_hour;q=2;r=1;t=924           Toggl, Azure Resource Graph, Auth0
 //
 // The words, each with its meaning:
 //
@@ -45,7 +46,7 @@
 //	a larger number               a moment since the Unix epoch; its size tells seconds,
 //	                              milliseconds, microseconds and nanoseconds apart
 //	a number after Reset-After    always a duration
-//	6m0s                          a duration
+//	6m0s, 00:06:00, 360 seconds   a duration
 //	an ISO 8601 time, HTTP date   a moment
 //
 // Under every dialect, Retry-After is read in all of these forms. So are

@@ -57,7 +57,7 @@ func limitNames(h http.Header) []string {
 	for name := range h {
 		if len(name) <= maxTimeLength && !isUsual(name) && (strings.Contains(name, inLimit) || strings.Contains(name, inRemaining) || strings.Contains(name, inReset)) {
 			i, _ := slices.BinarySearch(names, name)
-			names = slices.Insert(names, i, name)[:min(len(names)+1, maxNames)]
+			names = slices.Insert(slices.Grow(names, max(8-len(names), 0)), i, name)[:min(len(names)+1, maxNames)]
 		}
 	}
 	return names
@@ -93,10 +93,8 @@ func (f *family) add(n headerName, values []string, date time.Time) {
 	if g.bare = parseCounts(values); len(g.bare) > 0 {
 		return
 	}
-	if n.budget == "" {
-		f.structured = parseStructured(values)
-	}
-	if n.budget != "" || len(f.structured) == 0 {
+	structured := parseStructured(values)
+	if f.structured = append(f.structured, structured...); len(structured) == 0 {
 		f.addAll(n.budget, first(values), date)
 	}
 }
@@ -107,7 +105,8 @@ func (f *family) addAll(budget, line string, date time.Time) {
 	if len(line) > maxLineLength {
 		return
 	}
-	for item := range strings.SplitSeq(line, ";") {
+	items := strings.SplitN(line, ";", maxItems+1)
+	for _, item := range items[:min(len(items), maxItems)] {
 		if i := strings.IndexAny(item, "=:"); i >= 0 && !strings.Contains(item, ",") {
 			n := parseAfter("", strings.ToLower(strings.TrimSpace(item[:i])))
 			f.group(strings.Trim(budget+"-"+n.budget, "-")).add(n, []string{item[i+1:]}, date)

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -61,7 +62,7 @@ func (g *group) addReset(n headerName, values []string, date time.Time) {
 			if !ok {
 				d = -1
 			}
-			if all = append(all, d); len(all) == maxItems {
+			if all = append(all, d); len(all) >= maxItems {
 				break
 			}
 		}
@@ -70,13 +71,6 @@ func (g *group) addReset(n headerName, values []string, date time.Time) {
 	if found >= 0 {
 		g.reset, g.resets, g.relative = found, all, n.relative
 	}
-}
-
-func first(values []string) string {
-	if len(values) == 0 {
-		return ""
-	}
-	return strings.TrimSpace(values[0])
 }
 
 // budgets returns the budget of a group. Lists of equal length, such as Strava's
@@ -98,8 +92,10 @@ func (g *group) budgets() []Budget {
 			j = i
 		}
 		if j < len(g.limit) && g.limit[j].n > 0 && (g.counted() || !g.limit[j].rate) { // Amazon: 15.0
-			l := g.limit[j]
-			b.Limit, b.Window = l.n, max(b.Window, l.window, g.windowOf(l.n))
+			b.Limit = g.limit[j].n
+			// Up to draft 02: 10, 10;w=1, 50;w=60
+			same := slices.IndexFunc(g.limit, func(l count) bool { return l.n == b.Limit && l.window > 0 })
+			b.Window = max(b.Window, g.limit[max(same, j)].window)
 		}
 		if i < len(left) {
 			b = g.countDown(b, left[i])
@@ -116,17 +112,6 @@ func (g *group) budgets() []Budget {
 		}
 	}
 	return all
-}
-
-// windowOf returns the window of a limit in the form up to draft 02:
-// "10, 10;w=1, 50;w=60".
-func (g *group) windowOf(n int64) time.Duration {
-	for _, l := range g.limit[1:] {
-		if l.n == n {
-			return l.window
-		}
-	}
-	return 0
 }
 
 // countDown gives b the units left by c, a count of units left or used.

@@ -52,3 +52,26 @@ func TestManyBudgetsAreFew(t *testing.T) {
 		})
 	}
 }
+
+// TestRubbishIsBounded: the work for a response full of long lists is bounded. Allocations
+// stand for the time, which a busy machine stretches.
+func TestRubbishIsBounded(t *testing.T) {
+	names := []string{"X-RateLimit-%d", "X-%d-RateLimit", "X-%d-Limit", "Retry-After-%d", "X-RateLimit-Reset-%d", "X-%d-RateLimit-Policy"}
+	for _, item := range []string{"b%x=1;", "%x-rem:0;", `"%x";q=9,`, `"%x";r=0;t=1,`, `"%x";r=0;;t=1,`, "a%x=1/9,", "n%x;1,", "x%[1]c,", `"%[1]c,`, ";w=%d", "a-%d"} {
+		for lines, length := range map[int]int{1: 1000, 8: 4000} {
+			var line strings.Builder
+			for i := 0; line.Len() < length; i++ {
+				fmt.Fprintf(&line, item, i)
+			}
+			for _, name := range names {
+				resp := response(429)
+				for i := range lines * 100 {
+					resp.Header.Add(fmt.Sprintf(name, i%100), line.String())
+				}
+				if allocs := testing.AllocsPerRun(1, func() { new(upstream.Reader).Read(resp, date) }); allocs > 150_000 {
+					t.Errorf("%s with %q, %d bytes: %v allocations", name, item, length, allocs)
+				}
+			}
+		}
+	}
+}

@@ -70,8 +70,13 @@ var unitless = map[string]string{"gw-ratelimit-reset": "gw-ratelimit-reset-ms", 
 // windows are the words of a budget's name for its length, also after a number:
 // X-RateLimit-Limit-Minute, X-App-Limit-24hour-Remaining, X-RateLimit-Limit-Tokens-5-Minute.
 var windows = map[string]time.Duration{
-	"second": time.Second, "secondly": time.Second, "min": time.Minute, "minute": time.Minute, "hour": time.Hour, "hourly": time.Hour,
+	"second": time.Second, "secondly": time.Second, "min": time.Minute, "minute": time.Minute, "minutely": time.Minute, "hour": time.Hour, "hourly": time.Hour,
 	"day": 24 * time.Hour, "daily": 24 * time.Hour,
+}
+
+// unitOf returns the unit of a word such as "seconds"; 0: another word.
+func unitOf(word string) time.Duration {
+	return cmp.Or(windows[strings.TrimSuffix(word, "s")], units[word])
 }
 
 // windowNamed returns the window in a budget's name; 0: none.
@@ -111,6 +116,7 @@ var labels = []string{"resource", "name", "group", "bucket", "partition"}
 //	x-app-limit-24hour-remaining           the word limit, with a role at the end
 //	x-burstlimit-remaining                 … joined to the budget's name
 //	x-limit-per-day and x-remaining-today  another order: both, in the family without a name
+//	x-toggl-quota-remaining                … or the word quota, which is evidence without a limit
 func parseName(name string) (headerName, bool) {
 	name = cmp.Or(unitless[name], name)
 	for _, word := range [...]string{"ratelimit", "rate-limit"} {
@@ -124,6 +130,9 @@ func parseName(name string) (headerName, bool) {
 		return parseAfter(before+"limit", before[strings.LastIndexByte(before, '-')+1:]+"-"+after), true
 	}
 	n := parseAfter("", plain.Replace(strings.TrimPrefix(name, "x-")))
+	if strings.Contains(name, "quota-") {
+		n.family = "quota"
+	}
 	if n.role == limit {
 		n.role = bare // x-page-limit is no budget: it counts beside a count alone.
 	}

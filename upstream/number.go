@@ -8,6 +8,26 @@ import (
 	"time"
 )
 
+// Bounds on the part of a header that is read.
+const (
+	maxLines      = 8    // of one name
+	maxNames      = 64   // about limits
+	maxItems      = 32   // of a list
+	maxLineLength = 1024 // bytes; longer lines are ignored
+)
+
+// oneLine returns all lines of a header as one; empty if they are too long to read.
+func oneLine(values []string) string {
+	if line := strings.Join(values, ","); len(line) <= maxLineLength {
+		return line
+	}
+	return ""
+}
+
+func first(values []string) string {
+	return strings.TrimSpace(strings.Join(values[:min(len(values), 1)], ""))
+}
+
 // maxTime bounds all times of an upstream: budgets are renewed at least once a year.
 const maxTime = 366 * 24 * time.Hour
 
@@ -36,9 +56,7 @@ func parseDecimal(s string) (d decimal, ok bool) {
 }
 
 // isDigits reports whether s has digits and nothing else.
-func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
-
-func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+func isDigits(s string) bool { return s != "" && strings.TrimLeft(s, "0123456789") == "" }
 
 // times returns d units, rounded up to the nanosecond and at most maxTime.
 func (d decimal) times(unit time.Duration) time.Duration {

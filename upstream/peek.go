@@ -41,16 +41,21 @@ func peek(resp *http.Response) {
 	b.late.Store(true)
 }
 
-// peeked returns the meaning of a body's beginning, and of headers like parts of one:
-// Amazon's error, and Meta's minutes until the calls of a kind are no longer refused.
+// errorNames are headers with the name of an error: Amazon, Mashery.
+var errorNames = [...]string{"X-Amzn-Errortype", "X-Mashery-Error-Code"}
+
+// peeked returns the meaning of a body's beginning, and of headers like parts of one: the
+// name of an error, and Meta's minutes until the calls of a kind are no longer refused.
 func peeked(resp *http.Response) (t bodyText) {
 	if b, ok := resp.Body.(*peekedBody); ok {
 		t = b.said
 	}
-	if name := resp.Header.Get("X-Amzn-Errortype"); name != "" && len(name) <= maxPeek {
-		t.code(strings.ToLower(name))
+	for _, name := range errorNames {
+		if code := first(resp.Header[name]); code != "" && len(code) <= maxPeek {
+			t.code(strings.ToLower(code))
+		}
 	}
-	if usage := resp.Header.Get("X-Business-Use-Case-Usage"); t.limited && len(usage) <= maxPeek {
+	if usage := first(resp.Header["X-Business-Use-Case-Usage"]); t.limited && len(usage) <= maxPeek {
 		t.after = cmp.Or(t.after, parseBody([]byte(usage)).after)
 	}
 	return t

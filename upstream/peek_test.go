@@ -121,13 +121,15 @@ func TestBodyWaits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			resp := response(429)
-			resp.Body = io.NopCloser(strings.NewReader(c.body))
-			r := &upstream.Reader{Bodies: true}
-			r.Peek(resp)
-			if s := r.Read(resp, date); s.Pause != c.want {
-				t.Errorf("got %v, want %v", s.Pause, c.want)
-			}
+			synctest.Test(t, func(t *testing.T) { // A busy machine would let Peek's time pass.
+				resp := response(429)
+				resp.Body = io.NopCloser(strings.NewReader(c.body))
+				r := &upstream.Reader{Bodies: true}
+				r.Peek(resp)
+				if s := r.Read(resp, date); s.Pause != c.want {
+					t.Errorf("got %v, want %v", s.Pause, c.want)
+				}
+			})
 		})
 	}
 }

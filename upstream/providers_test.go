@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/goweir/weir/upstream"
@@ -53,19 +54,21 @@ func TestProviders(t *testing.T) {
 				resp.Header.Add(name, value)
 			}
 			resp.Body = io.NopCloser(strings.NewReader(c.Body))
-			r := &upstream.Reader{Bodies: true}
-			r.Peek(resp)
-			s := r.Read(resp, date)
-			cause := upstream.Cause{Limit: c.Limit, Scope: c.Scope, Concurrent: c.Concurrent}
-			if s.Refused != c.Refused || s.Pause != time.Duration(c.PauseMS)*time.Millisecond || s.Cause != cause || s.NoRetry != c.NoRetry {
-				t.Errorf("got %+v", s)
-			}
-			if s.Name != c.Budget || s.Partition != c.Partition || s.Informational != c.Informational {
-				t.Errorf("got the budget %+v", s.Budget)
-			}
-			if body, err := io.ReadAll(resp.Body); string(body) != c.Body || err != nil {
-				t.Errorf("the body is now %q, %v", body, err)
-			}
+			synctest.Test(t, func(t *testing.T) { // A busy machine would let Peek's time pass.
+				r := &upstream.Reader{Bodies: true}
+				r.Peek(resp)
+				s := r.Read(resp, date)
+				cause := upstream.Cause{Limit: c.Limit, Scope: c.Scope, Concurrent: c.Concurrent}
+				if s.Refused != c.Refused || s.Pause != time.Duration(c.PauseMS)*time.Millisecond || s.Cause != cause || s.NoRetry != c.NoRetry {
+					t.Errorf("got %+v", s)
+				}
+				if s.Name != c.Budget || s.Partition != c.Partition || s.Informational != c.Informational {
+					t.Errorf("got the budget %+v", s.Budget)
+				}
+				if body, err := io.ReadAll(resp.Body); string(body) != c.Body || err != nil {
+					t.Errorf("the body is now %q, %v", body, err)
+				}
+			})
 		})
 	}
 }

@@ -64,7 +64,7 @@ func (r *Reader) Speaks(resp *http.Response) bool {
 	if resp.StatusCode == http.StatusTooManyRequests || r.peeks(resp) || speaks(resp.Header) {
 		return true
 	}
-	if resp.StatusCode >= http.StatusBadRequest && (noRetry(resp.StatusCode, resp.Header) != "" || resp.Header["X-Amzn-Errortype"] != nil || r != nil && r.Amend != nil) {
+	if resp.StatusCode >= http.StatusBadRequest && (noRetry(resp.StatusCode, resp.Header) != "" || slices.ContainsFunc(errorNames[:], func(name string) bool { return resp.Header[name] != nil }) || r != nil && r.Amend != nil) {
 		return true
 	}
 	_, common := r.dialect(resp).(Common)

@@ -7,15 +7,6 @@ import (
 	"time"
 )
 
-// Bounds on the part of a header that is read.
-const (
-	maxLines      = 8    // of one name
-	maxNames      = 64   // about limits
-	maxItems      = 32   // of a list
-	maxLineLength = 4096 // bytes; longer lines are ignored
-	maxBudgets    = 32   // of a response
-)
-
 // precision orders the kinds of Retry-After headers.
 type precision int
 
@@ -29,20 +20,20 @@ const (
 // one. The longest value of a repeated header or a list wins, in any order of proxies.
 func retryAfter(h http.Header, date time.Time) time.Duration {
 	var found [other + 1]time.Duration
+	names := 0
 	for name, values := range h {
-		if !strings.Contains(name, inRetryAfter) || len(name) > maxTimeLength {
+		if !strings.Contains(name, inRetryAfter) || len(name) > maxTimeLength || names == maxNames {
 			continue
 		}
+		names++
 		p, unit, ok := retryAfterName(name)
 		if !ok {
 			continue
 		}
-		for _, v := range values[:min(len(values), maxLines)] {
-			found[p] = max(found[p], longest(v, unit, date))
-		}
+		found[p] = max(found[p], longest(oneLine(values), unit, date))
 	}
 	// Traefik, Wildberries, and Walmart by two names.
-	last := cmp.Or(h.Get("X-Retry-In"), h.Get("X-Ratelimit-Retry"), h.Get("X-Next-Replenish-Time"), h.Get("X-Next-Replenishment-Time"))
+	last := cmp.Or(first(h["X-Retry-In"]), first(h["X-Ratelimit-Retry"]), first(h["X-Next-Replenish-Time"]), first(h["X-Next-Replenishment-Time"]))
 	return cmp.Or(found[milliseconds], found[standard], found[other], longest(last, time.Second, date))
 }
 
@@ -67,7 +58,7 @@ func retryAfterName(name string) (precision, time.Duration, bool) {
 
 // longest returns the longest time of a list; 0 without one. A date has a comma of its own.
 func longest(list string, unit time.Duration, date time.Time) (found time.Duration) {
-	if list == "" || len(list) > maxLineLength {
+	if list == "" {
 		return 0
 	}
 	before := ""

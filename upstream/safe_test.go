@@ -52,12 +52,13 @@ var (
 		"RateLimit-Partition", "Beta-RateLimit", "RateLimit-Reason", "X-RateLimit-Scope", "X-RateLimit-Resource", "X-RateLimit-Bucket", "X-Should-Retry",
 		"X-Bapi-Limit", "X-Bapi-Limit-Status", "X-Remaining-Today", "X-Limit-Per-Day", "X-MinLimit-Remaining", "X-Retry-In", "X-Quota-Reset",
 		"Gw-Ratelimit-Reset", "X-Esi-Error-Limit-Remain", "X-RateLimit-Retry-After-A", "X-Next-Replenish-Time", "X-Amzn-Errortype", "X-Rate-Limit-Group",
+		"X-Mashery-Error-Code", "X-Toggl-Quota-Remaining", "X-Toggl-Quota-Resets-In",
 		"Anthropic-RateLimit-Unified-Status", "Anthropic-RateLimit-Unified-Reset", "Anthropic-RateLimit-Unified-Representative-Claim",
 	}
 	parts = []string{
 		"0", "1", "9", "60", "1655120964", "253402300799", "9223372036854775807", "18446744073709551615", "99999999999999999999", ".", "-", "+",
 		"e400", "NaN", "Inf", ";", ",", "=", "/", "\"", "\"a\"", "a=", "c=", "pk=:YQ==:", "global-concurrency", "rejected", "five_hour", "lim:", "rem:", "ThrottlingException", "r=", "t=", "q=", "w=", "limit=", "remaining=", "reset=", " ", "ms", "s", "h", "d", "T", "Z",
-		"2022-06-13", "11:50:00", "Mon, 13 Jun 2022 11:49:23 GMT", "9999-12-31T23:59:59Z", "Fri, 31 Dec 9999 23:59:59 GMT", "\x00", "\xff", "ü",
+		"2022-06-13", "11:50:00", " seconds", "developer_over_qps", "Mon, 13 Jun 2022 11:49:23 GMT", "9999-12-31T23:59:59Z", "Fri, 31 Dec 9999 23:59:59 GMT", "\x00", "\xff", "ü",
 	}
 	statuses = []int{0, 200, 202, 303, 400, 403, 418, 429, 503, 529, -1}
 )

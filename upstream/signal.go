@@ -11,7 +11,7 @@ import (
 type Signal struct {
 	// Refused: the upstream refused the request because of its limits. The status is
 	// 429, or it is 403, 418, 420, 503 or 529 together with a Retry-After or a budget
-	// with nothing left, or the body (see Peek) or X-Amzn-Errortype of an error says so.
+	// with nothing left, or the body (see Peek), X-Amzn-Errortype or X-Mashery-Error-Code of an error says so.
 	Refused bool
 	// Pause is how long to send nothing under the same key. 0: no pause, or a refusal
 	// without a duration. Never negative, at most Reader.MaxPause.
@@ -62,18 +62,15 @@ func ambiguous(status int) bool {
 // cached reports whether a response comes from a cache. The first value of Age
 // counts: RFC 9111, section 5.1.
 func cached(h http.Header) bool {
-	if h.Get("X-From-Cache") != "" {
-		return true
-	}
-	value, _, _ := strings.Cut(h.Get("Age"), ",")
+	value, _, _ := strings.Cut(first(h["Age"]), ",")
 	age, ok := parseDecimal(strings.TrimSpace(value))
-	return ok && age.whole > 0
+	return ok && age.whole > 0 || first(h["X-From-Cache"]) != ""
 }
 
 // speaks reports whether any header may be about limits. It does not allocate.
 func speaks(h http.Header) bool {
 	for name := range h {
-		if !isUsual(name) && (strings.Contains(name, inLimit) || strings.Contains(name, inRetryAfter)) {
+		if !isUsual(name) && (strings.Contains(name, inLimit) || strings.Contains(name, inRemaining) || strings.Contains(name, inRetryAfter)) {
 			return true
 		}
 	}

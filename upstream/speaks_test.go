@@ -22,6 +22,9 @@ func TestSpeaks(t *testing.T) {
 		"a refusal":                    {429, "example.com", "Content-Type", true},
 		"a budget":                     {200, "example.com", "X-Ratelimit-Remaining", true},
 		"a wait":                       {503, "example.com", "Retry-After", true},
+		"a quota":                      {200, "example.com", "X-Quota-Remaining", true},
+		"the name of an error":         {403, "example.com", "X-Mashery-Error-Code", true},
+		"that name on a success":       {200, "example.com", "X-Mashery-Error-Code", false},
 		"a host that is said to be so": {200, "named.example", "Content-Type", false},
 		"a dialect of its own":         {200, "api.own.example", "X-Used", true},
 	} {

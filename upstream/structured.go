@@ -32,13 +32,10 @@ type partitionItem struct{ name, dimensions string }
 //	"default";r=50;t=30                   drafts 08 to 11
 //	limit=100, remaining=50, reset=30     draft 07
 func parseStructured(values []string) []Budget {
-	if !bounded(values) {
-		return nil
-	}
 	if budgets := listBudgets(items(values)); len(budgets) > 0 {
 		return budgets
 	}
-	dict, err := httpsfv.UnmarshalDictionary(values)
+	dict, err := httpsfv.UnmarshalDictionary([]string{oneLine(values)})
 	if err != nil {
 		return nil
 	}
@@ -60,15 +57,14 @@ func parseStructured(values []string) []Budget {
 
 // items reads a list, without malformed items.
 func items(values []string) httpsfv.List {
-	if !bounded(values) {
-		return nil
-	}
-	list, err := httpsfv.UnmarshalList(values)
+	line := oneLine(values)
+	list, err := httpsfv.UnmarshalList([]string{line})
 	if err != nil {
-		for _, part := range parts(strings.Join(values, ",")) {
+		for _, part := range parts(line) {
 			if strings.TrimSpace(part) == "" {
 				return nil
 			}
+			part = strings.TrimPrefix(strings.TrimSpace(part), "b=") // Auth0: b=per_hour;q=2;r=1;t=924
 			one, err := httpsfv.UnmarshalList([]string{part})
 			if _, named, _ := strings.Cut(part, `;"`); err != nil && named != "" {
 				one, err = httpsfv.UnmarshalList([]string{`"` + named}) // Hugging Face: "fixed window";"api";q=500
@@ -109,6 +105,9 @@ func listBudgets(list httpsfv.List) []Budget {
 			if n, ok := quantity(item.Params.Get(name)); ok {
 				b.Remaining = n
 			}
+		}
+		if n, ok := quantity(item.Params.Get("q")); ok {
+			b = b.of(n)
 		}
 		for _, name := range [...]string{"t", "w"} {
 			if d, ok := seconds(item.Params.Get(name)); ok {
@@ -218,13 +217,4 @@ func bareItem(v any) any {
 		return item.Value
 	}
 	return v
-}
-
-// bounded reports whether all lines together are short enough to read.
-func bounded(values []string) bool {
-	total := 0
-	for _, v := range values {
-		total += len(v) + 1
-	}
-	return total <= maxLineLength
 }

@@ -35,6 +35,9 @@ func within(s string, unit time.Duration, date time.Time) (time.Duration, bool) 
 	if d, ok := parseDecimal(s); ok {
 		return d.times(unit), true
 	}
+	if number, word, _ := strings.Cut(s, " "); unitOf(word) > 0 { // GetResponse: 1 seconds
+		return within(number, unitOf(word), date)
+	}
 	if d, ok := parseDuration(s); ok {
 		return d, true
 	}
@@ -65,10 +68,13 @@ func (d decimal) epoch(unit time.Duration) (time.Time, bool) {
 	return time.Unix(int64(seconds), int64(nanos)), true
 }
 
-// parseDuration reads the durations of time.ParseDuration without a sign, and days.
+// parseDuration reads the durations of time.ParseDuration without a sign, days, and 00:01:30.
 func parseDuration(s string) (time.Duration, bool) {
-	if !isDigit(s[0]) {
+	if !isDigits(s[:1]) {
 		return 0, false
+	}
+	if clock := strings.Split(s, ":"); len(clock) == 3 { // Azure Resource Graph
+		s = clock[0] + "h" + clock[1] + "m" + clock[2] + "s"
 	}
 	var days time.Duration
 	if n, rest, ok := strings.Cut(s, "d"); ok {
@@ -89,7 +95,10 @@ func parseDuration(s string) (time.Duration, bool) {
 
 // parseTime reads an ISO 8601 time or an HTTP date. A time without a zone is UTC.
 func parseTime(s string, date time.Time) (time.Time, bool) {
-	if isDigit(s[0]) {
+	if len(s) < len("2006-01-02T15:04") {
+		return time.Time{}, false
+	}
+	if isDigits(s[:1]) {
 		return parseISO(s)
 	}
 	if t, err := http.ParseTime(s); err == nil {
@@ -114,7 +123,7 @@ func parseTime(s string, date time.Time) (time.Time, bool) {
 // parseISO reads a date and a time, to the minute or finer. A T or a space stands
 // between them, and a zone may follow.
 func parseISO(s string) (time.Time, bool) {
-	if len(s) < len("2006-01-02T15:04") || s[4] != '-' || s[10] != 'T' && s[10] != 't' && s[10] != ' ' {
+	if s[4] != '-' || s[10] != 'T' && s[10] != 't' && s[10] != ' ' {
 		return time.Time{}, false
 	}
 	// Go's Time.String writes 2022-06-13 13:50:00 +0200 CEST m=+0.5.
@@ -144,7 +153,7 @@ func dateOf(h http.Header, now time.Time) time.Time {
 	if now.IsZero() {
 		now = time.Now()
 	}
-	if s := h.Get("Date"); s != "" && len(s) <= maxTimeLength {
+	if s := first(h["Date"]); s != "" && len(s) <= maxTimeLength {
 		if t, err := http.ParseTime(s); err == nil && !t.Before(firstDate) && !t.After(lastDate) {
 			return t
 		}

@@ -6,17 +6,17 @@ import "github.com/goweir/weir/store"
 // comes before it.
 func (k *Key) Find(f *Found, charges []store.Charge, now int64) {
 	b := k.Clock.Floor(max(f.V, k.Queue.Last), now)
-	f.Floor, f.Slot, f.natural, f.next = b, b, false, k.Clock.Next
+	f.Floor, f.Slot, f.natural, f.next = f.V, f.V, false, k.Clock.Next
 	for i := range charges {
-		p := &k.Parts[f.Parts[i]]
-		slot := b
+		p, floor, slot, need := &k.Parts[f.Parts[i]], f.V, f.V, charges[i].Need()
 		if charges[i].Cost > 0 && !p.inRealTime() {
-			var floor int64
-			floor, slot = p.Rule.Slot(&p.State, &k.Log, b, charges[i].Need())
-			f.Floor, f.Slot = max(f.Floor, floor), max(f.Slot, slot)
-			f.natural = p.is(store.GCRA) && floor > b
+			floor, slot = p.Rule.Slot(&p.State, &k.Log, f.V, need)
+			f.natural = p.is(store.GCRA) && slot > f.V && slot >= b && need == charges[i].Cost
 		}
-		f.Each[i] = slot
+		f.Floor, f.Slot, f.Each[i] = max(f.Floor, floor), max(f.Slot, slot), max(slot, b)
+	}
+	if f.Slot < b {
+		f.Floor, f.Slot = b, b
 	}
 	f.clock = k.Clock.standing(f.Slot, now)
 	f.Real = max(f.clock.Real(f.Slot), now)
@@ -42,7 +42,7 @@ func (k *Key) Find(f *Found, charges []store.Charge, now int64) {
 func (k *Key) Later(f *Found, at int64) {
 	if at > f.Real {
 		f.Real = at
-		f.Slot = max(f.Slot, f.clock.Now(at))
+		f.Slot = max(f.Slot, f.clock.Now(at-1)+1) // v does not reach it sooner.
 		f.Floor = max(f.Floor, f.Slot)
 	}
 }
@@ -108,10 +108,7 @@ func (k *Key) enqueue(f *Found, cost int64) {
 	if !f.natural || len(k.Parts) > 1 {
 		q.Cost = 0
 	}
-	if q.First > f.V {
-		q.First = min(q.First, f.Slot) // Slots are rounded.
-	}
-	q.Last = f.Floor
+	q.Last = f.Slot
 }
 
 // logged returns the units for the log: the largest cost under a sliding window. If no

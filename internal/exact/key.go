@@ -32,7 +32,7 @@ type Part struct {
 // Queue has the slots booked ahead, in the key's time, and numbers the bookings that can be
 // given back.
 //
-//	Last   the last booked slot, rounded down; it is over once v has come to it
+//	Last   the last booked slot; it is over once v has come to it
 //	First  the first slot that was ahead when Last was not over
 //	Cost   of every booking ahead; 0: they differ, or several limits space them
 //	Tag    tells this state from one after a Reset; 0: nothing can be given back
@@ -174,7 +174,7 @@ type Found struct {
 	clock       Clock   // after the booking
 	next        int64   // Clock.Next before
 	taken       uint64  // bits of the parts that a new limit has replaced
-	natural     bool    // the last limit, a bucket, makes the slot later than the queue
+	natural     bool    // the slot is ahead, and the last limit, a bucket, admits no sooner
 }
 
 // room makes room for charges. A caller may bring its own, so that nothing is allocated.

@@ -57,13 +57,13 @@ func (m *Move) Counts(receipt any, before store.Instant) bool {
 		return true
 	}
 	real, list := r.Windows()
-	slot := m.Clock.Real(m.Before.Now(int64(before)))
+	slot := m.Clock.Real(m.Before.Now(int64(before)-1) + 1) // See Key.Later.
 	for _, w := range list {
 		start := w.Start
-		if w.Algorithm == store.FixedWindow {
-			start += int64(before) - real
-		} else {
+		if w.Algorithm != store.FixedWindow {
 			start = align(int64(before), w.Period)
+		} else if start > m.Before.At || int64(before) >= start+w.Period { // It was not open at the last brake.
+			start += int64(before) - real
 		}
 		if start = m.window(w.Algorithm, w.Period, start); slot < start || slot >= start+w.Period {
 			return false

@@ -16,7 +16,7 @@ type Receipt struct {
 	Real        int64 // by the store's clock
 	Entry       int64 // in the log
 	queue       Queue // before
-	next        int64 // before
+	clock       Clock // before
 	parts       int   // before
 	booked      []booked
 	one         [1]booked        // room for one limit
@@ -50,7 +50,7 @@ func (k *Key) receipt(f *Found, charges []store.Charge, most, tag int64) *Receip
 	}
 	r := &Receipt{
 		Charges: len(charges), Tag: k.Queue.Tag, Seq: q.Seq + 1,
-		Floor: f.Floor, Slot: f.Slot, Real: f.Real, Entry: k.Log.end(), queue: q, next: k.Clock.Next, parts: f.old,
+		Floor: f.Floor, Slot: f.Slot, Real: f.Real, Entry: k.Log.end(), queue: q, clock: k.Clock, parts: f.old,
 	}
 	r.booked = slices.Grow(r.one[:0], len(k.Parts))
 	grades := r.grades[:0]
@@ -113,7 +113,10 @@ func (k *Key) Settle(r *Receipt, now int64, cost func(charge int) int64) bool {
 		})
 		k.Queue = Queue{r.queue.Last, r.queue.First, min(r.queue.Cost, k.Queue.Cost), r.Tag, r.Seq - 1}
 		if !k.Clock.IsZero() {
-			k.Clock.Next = r.next
+			k.Clock.Next = r.clock.Next
+			if k.Clock.Until == r.clock.Until {
+				k.Clock.Stand = r.clock.Stand
+			}
 		}
 	case changed:
 		// Buckets and logs count less also after later bookings are undone.

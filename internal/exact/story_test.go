@@ -61,8 +61,8 @@ func (s *story) book(cost int64, wait time.Duration) {
 	c := &call{len(s.calls), cost, r.Slot, s.now + d.Delay.Microseconds(), r, false}
 	s.calls = append(s.calls, c)
 	s.say("call %d of %d comes at %d, slot %d", c.n, cost, c.leaves-begun, c.slot-begun)
-	for _, o := range s.calls[:c.n] { // Slots are rounded.
-		if !o.gone && o.leaves > s.now && o.slot > c.slot+1 {
+	for _, o := range s.calls[:c.n] {
+		if !o.gone && o.leaves > s.now && o.slot > c.slot {
 			s.fail("call %d leaves before call %d", c.n, o.n)
 		}
 	}

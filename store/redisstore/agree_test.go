@@ -129,9 +129,10 @@ func (w *twins) step(sets [][]store.Limit) {
 		limits = sets[1]
 	}
 	period := int64(limits[0].Period / time.Microsecond)
+	reserve := w.rng.Int64N(3) * w.rng.Int64N(2)
 	charges := func(cost int64) (list []store.Charge) {
 		for _, l := range limits {
-			list = append(list, store.Charge{Key: w.key, Limit: l, Cost: cost})
+			list = append(list, store.Charge{Key: w.key, Limit: l, Cost: cost, Reserve: reserve})
 		}
 		return list
 	}
@@ -240,6 +241,35 @@ func TestAgreeNamed(t *testing.T) {
 			w.settle(1, 0, 1)
 			w.settle(0, 0, 1)
 			w.take(w.of(true, 1, bucket, minute))
+		},
+		"the only booking of a pause is undone": func(w *twins) {
+			w.take(w.of(false, 6, bucket))
+			w.brake(w.of(false, 0, bucket).Charges, store.Brake{Pause: 10 * sec})
+			*w.now++
+			w.take(w.of(true, 1, bucket))
+			*w.now++
+			w.settle(0, 0)
+			w.take(w.of(true, 6, bucket))
+		},
+		"a call that left a reserve is ahead at a pause": func(w *twins) {
+			w.take(w.of(false, 6, bucket))
+			for _, reserve := range []int64{2, 0, 0} {
+				req := w.of(true, 2, bucket)
+				req.Charges[0].Reserve = reserve
+				w.take(req)
+			}
+			*w.now += (5 * sec).Microseconds()
+			w.brake(w.of(false, 0, bucket).Charges, store.Brake{Pause: 10 * sec})
+			w.take(w.of(true, 1, bucket))
+		},
+		// The key's time has no instant at which the window begins.
+		"a slot at the beginning of a window while the key is slow": func(w *twins) {
+			w.brake(w.of(false, 0, minute).Charges, store.Brake{Tell: true, Gap: 13 * sec, GapFor: time.Hour})
+			w.take(w.of(false, 10, minute))
+			w.take(w.of(true, 3, minute))
+			w.take(w.of(true, 10, minute))
+			w.brake(w.of(false, 0, minute).Charges, store.Brake{Pause: 10 * sec})
+			w.take(w.of(true, 1, minute))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

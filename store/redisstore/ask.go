@@ -44,7 +44,7 @@ func (s *Store) ask(ctx context.Context, req *store.Request, keys []script.Key, 
 		lost = lost || a.Lost()
 		if a.Calls >= 0 {
 			see(req, k, &a, v.Now)
-			v.Keys = append(v.Keys, a.View(k.Limits, k.Places, outcomes, i, v.Now))
+			v.Keys = append(v.Keys, a.View(k.Limits, a.States, k.Places, outcomes, i, v.Now))
 		}
 		if again = again || a.NeedsLog(); a.NeedsLog() {
 			k.Logged = true

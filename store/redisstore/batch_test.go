@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goweir/weir/internal/rediskey"
+	"github.com/goweir/weir/internal/keys"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/redisstore/internal/combine"
 	"github.com/redis/go-redis/v9"
@@ -21,16 +21,15 @@ import (
 func batch(s *Store, reqs []store.Request) ([]store.Decision, []error) {
 	ctx := context.Background()
 	calls := make([]*call, len(reqs))
-	queues := map[*queue][]combine.Group[string, call]{}
+	queues := map[*queue][]combine.Group[keys.Key, call]{}
 	for i := range reqs {
-		c := &reqs[i].Charges[0]
-		state := rediskey.State(s.prefix, c.Scope, c.Key)
+		key := keys.Of(&reqs[i].Charges[0])
 		calls[i] = &call{limits: s.limits.of(reqs[i].Charges)}
-		of := s.queues.of(ctx, state)
-		at := slices.IndexFunc(queues[of], func(g combine.Group[string, call]) bool { return g.Key == state })
+		of := s.queues.of(ctx, key)
+		at := slices.IndexFunc(queues[of], func(g combine.Group[keys.Key, call]) bool { return g.Key == key })
 		if at < 0 {
 			at = len(queues[of])
-			queues[of] = append(queues[of], combine.Group[string, call]{Key: state})
+			queues[of] = append(queues[of], combine.Group[keys.Key, call]{Key: key})
 		}
 		g := &queues[of][at]
 		g.Calls = append(g.Calls, calls[i])
@@ -165,7 +164,7 @@ func TestUnansweredBatch(t *testing.T) {
 			}
 			req := charge("key", 1, store.Per(5, time.Hour))
 			one := &call{limits: s.limits.of(req.Charges)}
-			err := s.decide(t.Context(), []combine.Group[string, call]{{Key: rediskey.State(s.prefix, "", "key"), Calls: []*call{one}}})
+			err := s.decide(t.Context(), []combine.Group[keys.Key, call]{{Key: keys.Key{Key: "key"}, Calls: []*call{one}}})
 			if (err != nil) != c.fails || !errors.Is(one.err, c.answer) || err != nil && !errors.Is(err, c.answer) {
 				t.Errorf("%v, the call's error is %v", err, one.err)
 			}

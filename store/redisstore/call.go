@@ -35,12 +35,12 @@ func (c *call) decision(req *store.Request, now int64) store.Decision {
 	var room [4]exact.Outcome
 	outcomes := append(room[:0], make([]exact.Outcome, len(req.Charges))...)
 	v := exact.Verdict{Allowed: c.place < c.answer.Calls, Now: now, Slot: now}
-	a := c.answer.Answer
-	later := a.Calls - c.place - 1
-	if v.Allowed && later > 0 {
-		a.States = c.limits.Before(a.States, later)
+	a, states := &c.answer.Answer, c.answer.States
+	var before [4]script.State
+	if later := a.Calls - c.place - 1; v.Allowed && later > 0 {
+		states = c.limits.Before(before[:0], states, later)
 	}
-	seen := a.View(c.limits, nil, outcomes, 0, now)
+	seen := a.View(c.limits, states, nil, outcomes, 0, now)
 	switch {
 	case !v.Allowed:
 		v.Slot = a.Real

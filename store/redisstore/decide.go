@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/goweir/weir/internal/keys"
 	"github.com/goweir/weir/internal/rediscall"
 	"github.com/goweir/weir/store/redisstore/internal/combine"
 	"github.com/goweir/weir/store/redisstore/internal/script"
@@ -20,8 +21,8 @@ type run struct {
 // decide decides a batch in one round trip. On one server many keys share an EVALSHA. On a
 // cluster or a ring each run has its own, in a pipeline. Errors are set in the calls. decide
 // returns an error if the server has answered none of them.
-func (s *server) decide(ctx context.Context, groups []combine.Group[string, call]) error {
-	runs := runsOf(groups)
+func (s *server) decide(ctx context.Context, groups []combine.Group[keys.Key, call]) error {
+	runs := s.runsOf(groups)
 	packed := !s.slotted.Load()
 	s.decideRuns(ctx, runs, packed)
 	if packed && len(runs) > 1 {
@@ -57,13 +58,13 @@ func (s *server) decideApart(ctx context.Context, runs []run) {
 
 // runsOf sorts calls into runs. Runs of different keys under the same limits stand together.
 // The calls of a key keep their order.
-func runsOf(groups []combine.Group[string, call]) []run {
+func (s *server) runsOf(groups []combine.Group[keys.Key, call]) []run {
 	runs := make([]run, 0, len(groups))
 	for first := -1; first < len(runs); {
 		first = len(runs)
 		for i := range groups {
 			if len(groups[i].Calls) > 0 {
-				runs = append(runs, next(&groups[i]))
+				runs = append(runs, s.next(&groups[i]))
 			}
 		}
 		sort(runs[first:])
@@ -72,13 +73,13 @@ func runsOf(groups []combine.Group[string, call]) []run {
 }
 
 // next takes the next run from a group.
-func next(g *combine.Group[string, call]) run {
+func (s *server) next(g *combine.Group[keys.Key, call]) run {
 	n := 1
 	for n < len(g.Calls) && g.Calls[n].limits == g.Calls[0].limits {
 		n++
 	}
 	l := g.Calls[0].limits
-	r := run{script.Key{State: g.Key, Limits: l, Calls: int32(n), Logged: l.Logged}, g.Calls[:n]}
+	r := run{script.Key{State: s.name(g.Key.Scope, g.Key.Key), Limits: l, Calls: int32(n), Logged: l.Logged}, g.Calls[:n]}
 	for _, c := range r.calls {
 		if c.seen > 0 && (r.Seen == 0 || c.seen < r.Seen) {
 			r.Seen = c.seen

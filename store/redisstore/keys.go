@@ -2,13 +2,9 @@ package redisstore
 
 import (
 	"github.com/goweir/weir/internal/keys"
-	"github.com/goweir/weir/internal/rediskey"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/redisstore/internal/script"
 )
-
-// name returns the name of a key's state in Redis.
-func (s *Store) name(scope, key string) string { return rediskey.State(s.prefix, scope, key) }
 
 // keysOf groups the charges of a request by key.
 func (s *Store) keysOf(req *store.Request) (all []script.Key) {

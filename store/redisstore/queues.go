@@ -5,19 +5,21 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/goweir/weir/internal/keys"
 	"github.com/goweir/weir/internal/redisclient"
 	"github.com/goweir/weir/store/redisstore/internal/combine"
 	"github.com/redis/go-redis/v9"
 )
 
-type queue = combine.Queue[string, call]
+type queue = combine.Queue[keys.Key, call]
 
 // queues has a queue for each master of a cluster and each shard of a ring, so that no call
 // waits for a server without its key. A key that moves changes its queue.
 type queues struct {
-	config combine.Config[string, call]
+	config combine.Config[keys.Key, call]
 	first  *queue // of all calls, if there is one server
-	server func(ctx context.Context, key string) (*redis.Client, error)
+	server func(ctx context.Context, name string) (*redis.Client, error)
+	name   func(scope, key string) string
 	others sync.Map // *queue by *redis.Client
 	n      atomic.Int32
 }
@@ -36,15 +38,15 @@ func (q *queues) open(s *server, roundTrips int) {
 	// On few connections, more round trips would wait for a connection, up to its timeout.
 	q.config.MaxRoundTrips = min(max(size*3/4, min(size, combine.DefaultRoundTrips)), maxRoundTrips)
 	q.first = combine.New(q.config)
-	q.server = redisclient.ForKey(s.client)
+	q.name, q.server = s.name, redisclient.ForKey(s.client)
 }
 
 // of returns the queue of a key.
-func (q *queues) of(ctx context.Context, key string) *queue {
+func (q *queues) of(ctx context.Context, key keys.Key) *queue {
 	if q.server == nil {
 		return q.first
 	}
-	server, err := q.server(ctx, key)
+	server, err := q.server(ctx, q.name(key.Scope, key.Key))
 	if err != nil {
 		return q.first
 	}

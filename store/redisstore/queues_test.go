@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goweir/weir/internal/keys"
 	"github.com/goweir/weir/internal/redistest"
 	"github.com/goweir/weir/store"
 	"github.com/redis/go-redis/v9"
@@ -92,14 +93,14 @@ func TestQueuesOfServersThatAreGone(t *testing.T) {
 	ring := redis.NewRing(&redis.RingOptions{HeartbeatFrequency: time.Hour})
 	t.Cleanup(func() { _ = ring.Close() })
 	q := &newStore(t, ring).queues
-	if q.of(t.Context(), "key") != q.first {
+	if q.of(t.Context(), keys.Key{Key: "key"}) != q.first {
 		t.Error("without a server the queue should be the first")
 	}
 	var server *redis.Client
 	q.server = func(context.Context, string) (*redis.Client, error) { return server, nil }
 	for range maxQueues + 5 {
 		server = new(redis.Client)
-		if c := q.of(t.Context(), "key"); c == q.first || c != q.of(t.Context(), "key") {
+		if c := q.of(t.Context(), keys.Key{Key: "key"}); c == q.first || c != q.of(t.Context(), keys.Key{Key: "key"}) {
 			t.Fatal("a server should have a queue of its own")
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/goweir/weir/internal/deadline"
 	"github.com/goweir/weir/internal/rediscall"
+	"github.com/goweir/weir/internal/rediskey"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/redisstore/internal/deny"
 	"github.com/goweir/weir/store/redisstore/internal/script"
@@ -20,6 +21,7 @@ import (
 // server is the way to Redis, and the memory of its answers.
 type server struct {
 	client   redis.UniversalClient
+	prefix   string
 	now      func() int64 // see Config
 	passTime bool
 	closed   atomic.Bool
@@ -29,6 +31,9 @@ type server struct {
 	restores sync.Map // by address
 	denials  deny.Table[*script.Limits, *answer]
 }
+
+// name returns the name of a key's state in Redis.
+func (s *server) name(scope, key string) string { return rediskey.State(s.prefix, scope, key) }
 
 // byHash makes the arguments of a script call name the script by its hash.
 func byHash(text *script.Text, args []any) []any {

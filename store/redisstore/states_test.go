@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -33,6 +34,13 @@ type says struct {
 	Delay      int64   `json:"delay_us"`
 	Paused     bool    `json:"paused,omitempty"`
 	Gap        int64   `json:"gap_us,omitempty"`
+}
+
+// earlier are values of an earlier script, which rounded the last slot of the queue down. Each
+// has the meaning of the case of its name.
+var earlier = map[string]string{
+	"gcra booked ahead": "1g7/60s=102857142.6|946684800000000|q42857142.8571429.2.8.6.946684805000000,6.6.42857143.42857143.5.5.25714286.42857143.4.4.8571429.42857143.3.3.2000000.32285715.2.2.1000000.16142858.1.1.0.0.0",
+	"gcra paused":       "1g7/60s=68571428.4|946684800000000|q8571428.8571429.2.8.4.946684803000000,4.4.8571429.42857143.3.3.2000000.32285715.2.2.1000000.16142858.1.1.0.0.0|c946684804000000.946684804000000.946685104000000.946684808571429.8571428.0.0.0.0.0.0",
 }
 
 // stateCase makes a state by calls on an empty key.
@@ -216,8 +224,16 @@ func TestStatesAreRead(t *testing.T) {
 	for _, test := range stateCases() {
 		limits[test.name] = test.limits
 	}
-	for _, f := range readStates(t) {
-		s, sleep := newStill(t, c, f.Name+":")
+	all := readStates(t)
+	for i := range all {
+		if value := earlier[all[i].Name]; value != "" {
+			f := all[i]
+			f.Value = value
+			all = append(all, f)
+		}
+	}
+	for i, f := range all {
+		s, sleep := newStill(t, c, fmt.Sprint(f.Name, i, ":"))
 		sleep(time.Duration(f.At-startMicros) * time.Microsecond)
 		state, log := namesOf(s, "key")
 		c.Set(t.Context(), state, f.Value, time.Hour)

@@ -39,7 +39,6 @@ type Config struct {
 // processes.
 type Store struct {
 	server
-	prefix  string
 	owned   bool // Open made the client.
 	limits  knownLimits
 	queues  queues
@@ -61,8 +60,8 @@ func New(cfg Config) (*Store, error) {
 		return nil, &store.ConfigError{Field: "redisstore.Config.RoundTrips", Want: "0 to " + strconv.Itoa(maxRoundTrips), Got: strconv.Itoa(cfg.RoundTrips)}
 	}
 	s := &Store{
-		server: server{client: cfg.Client, now: cfg.now, passTime: cfg.PassTime},
-		prefix: prefix, watches: watch.Watches{Client: cfg.Client, Channel: prefix + "brakes"},
+		server:  server{client: cfg.Client, prefix: prefix, now: cfg.now, passTime: cfg.PassTime},
+		watches: watch.Watches{Client: cfg.Client, Channel: prefix + "brakes"},
 	}
 	switch cfg.Client.(type) {
 	case *redis.ClusterClient, *redis.Ring:

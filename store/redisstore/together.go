@@ -31,9 +31,8 @@ type question struct {
 
 func (s *Store) question(req *store.Request) question {
 	c := &req.Charges[0]
-	q := question{limits: s.limits.of(req.Charges), place: s.denials.Place(c.Scope, c.Key)}
-	q.turn = q.place.Turn()
-	return q
+	place := s.denials.Place(c.Scope, c.Key)
+	return question{s.limits.of(req.Charges), place, place.Turn()}
 }
 
 // takeTogether decides a request that combines.
@@ -42,11 +41,8 @@ func (s *Store) takeTogether(ctx context.Context, req *store.Request) (store.Dec
 	if d, ok := s.denied(&q, req); ok {
 		return d, nil
 	}
-	if err := ctx.Err(); err != nil {
-		return store.Decision{}, err
-	}
-	state := s.name(req.Charges[0].Scope, req.Charges[0].Key)
-	done, _, err := s.queues.of(ctx, state).Do(ctx, state, call{limits: q.limits, seen: seen(req, 0)})
+	key := keys.Of(&req.Charges[0])
+	done, _, err := s.queues.of(ctx, key).Do(ctx, key, call{limits: q.limits, seen: seen(req, 0)})
 	d, decided, err := s.conclude(req, &q, &done, err)
 	if !decided {
 		return s.takeAlone(ctx, req) // It tries a few times.
@@ -88,8 +84,8 @@ func (s *Store) conclude(req *store.Request, q *question, done *call, failed err
 
 // denied returns a remembered refusal of an equal request.
 func (s *Store) denied(q *question, req *store.Request) (d store.Decision, ok bool) {
-	clock, c := s.elapsed(), &req.Charges[0]
-	a, ok := s.denials.Get(q.place, c.Scope, c.Key, q.limits, clock)
+	c := &req.Charges[0]
+	a, clock, ok := s.denials.Get(q.place, c.Scope, c.Key, q.limits, s.elapsed)
 	if !ok || s.closed.Load() {
 		return d, false
 	}
@@ -104,7 +100,7 @@ func (s *Store) denied(q *question, req *store.Request) (d store.Decision, ok bo
 // started is a call begun by Start.
 type started struct {
 	store    *Store
-	pending  combine.Pending[string, call]
+	pending  combine.Pending[keys.Key, call]
 	done     <-chan struct{}
 	question question
 	req      *store.Request
@@ -124,8 +120,8 @@ func (s *Store) Start(ctx context.Context, of store.Store, req *store.Request) s
 	st := unused.Get().(*started)
 	*st = started{store: s, question: s.question(req), req: req, done: atOnce}
 	if _, ok := s.denied(&st.question, req); !ok {
-		state := s.name(req.Charges[0].Scope, req.Charges[0].Key)
-		st.pending = s.queues.of(ctx, state).Start(ctx, state, call{limits: st.question.limits, seen: seen(req, 0)})
+		key := keys.Of(&req.Charges[0])
+		st.pending = s.queues.of(ctx, key).Start(ctx, key, call{limits: st.question.limits, seen: seen(req, 0)})
 		st.done = st.pending.Done()
 	}
 	return st

@@ -58,11 +58,10 @@ func cancel(r *run) {
 }
 
 // cancelAmong: calls leave in any order. The others keep their slots. The next call waits no
-// longer than without the cancels. Buckets round slots within a microsecond.
+// longer than without the cancels.
 func cancelAmong(r *run) {
 	rng := rand.New(rand.NewPCG(17, 18))
 	for i, limits := range cancelSets() {
-		rounded := slices.ContainsFunc(limits, func(l store.Limit) bool { return l.Algorithm == store.GCRA && l.Period.Microseconds()%l.Rate > 0 })
 		for round := range 4 {
 			key, twin := fmt.Sprint("among ", i, round), fmt.Sprint("among twin ", i, round)
 			var slots, stay []store.Decision
@@ -79,7 +78,7 @@ func cancelAmong(r *run) {
 			}
 			last := slices.MaxFunc(stay, func(a, b store.Decision) int { return cmp.Compare(a.Delay, b.Delay) })
 			d, longest := r.reserve(key, 1, time.Hour, limits...), r.reserve(twin, 1, time.Hour, limits...)
-			if early := last.Delay - d.Delay; early > time.Microsecond || early > 0 && !rounded || d.Delay > longest.Delay {
+			if d.Delay < last.Delay || d.Delay > longest.Delay {
 				r.Errorf("%v: a slot in %v, the last that stays is in %v, and without cancels it is in %v", limits, d.Delay, last.Delay, longest.Delay)
 			}
 			var acts []act
@@ -192,8 +191,7 @@ func credit(r *run) {
 		for _, s := range slots {
 			acts = append(acts, s.act)
 		}
-		// Slots are rounded up to a microsecond.
-		if !slices.IsSortedFunc(acts, func(a, b act) int { return cmp.Compare(min(a.at+1, b.at), b.at) }) {
+		if !slices.IsSortedFunc(acts, func(a, b act) int { return cmp.Compare(a.at, b.at) }) {
 			r.Errorf("%v: slots are not in the order of their grants", limits)
 		}
 		for _, l := range limits {

@@ -56,7 +56,7 @@ func (r *run) inTurn(rng *rand.Rand, key string, wide, narrow store.Limit, sets 
 			continue
 		}
 		a := act{int64(d.At) + d.Delay.Microseconds(), req.Charges[0].Cost}
-		if n := len(acts); n > 0 && a.at < acts[n-1].at-1 { // Slots are rounded.
+		if n := len(acts); n > 0 && a.at < acts[n-1].at {
 			r.Fatalf("%s, %v: %v overtakes %v", key, describe(append(sets[0], sets[1]...)), a, acts[n-1])
 		}
 		acts = append(acts, a)

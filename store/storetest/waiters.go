@@ -103,8 +103,8 @@ func (q *waiters) book(cost int64, wait time.Duration) {
 	q.clock, q.own = d.Clock, true
 	q.say("%10d: call %d of %d under %v comes at %d, slot %d", at, c.n, cost, describe(q.limits), c.leaves-q.from, c.slot-q.from)
 	for _, o := range q.calls[:c.n] {
-		// Slots are rounded, and a microsecond of a slow clock is longer.
-		if !o.gone && o.leaves > d.At && o.leaves > c.leaves+store.Instant(q.slow) {
+		// A microsecond of a slow clock is longer.
+		if !o.gone && o.leaves > d.At && (o.slot > c.slot || o.leaves >= c.leaves+store.Instant(q.slow)) {
 			q.fail("call %d leaves before call %d", c.n, o.n)
 		}
 	}

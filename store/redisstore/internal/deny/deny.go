@@ -45,10 +45,7 @@ type refusal[Of comparable, A any] struct {
 
 // Place returns the place of a key.
 func (t *Table[Of, A]) Place(scope, key string) *Place[Of, A] {
-	h := maphash.String(seed, key)
-	if scope != "" {
-		h ^= maphash.String(seed, scope) * 0x9e3779b97f4a7c15
-	}
+	h := maphash.String(seed, key) ^ maphash.String(seed, scope)*0x9e3779b97f4a7c15
 	return &t.places[h%places]
 }
 
@@ -56,13 +53,14 @@ func (t *Table[Of, A]) Place(scope, key string) *Place[Of, A] {
 // sent, and pass it to Put.
 func (p *Place[Of, A]) Turn() uint64 { return p.turn.Load() }
 
-// Get returns the remembered answer to a question, if it still holds at a time.
-func (t *Table[Of, A]) Get(p *Place[Of, A], scope, key string, of Of, now time.Duration) (a A, ok bool) {
+// Get returns the remembered answer to a question, if it still holds, and the present time.
+func (t *Table[Of, A]) Get(p *Place[Of, A], scope, key string, of Of, clock func() time.Duration) (a A, now time.Duration, ok bool) {
 	r := p.is.Load()
-	if r == nil || r.key != key || r.scope != scope || r.of != of || now >= r.ends || now < r.sent || r.losses != t.losses.Load() {
-		return a, false
+	if r == nil || r.key != key || r.scope != scope || r.of != of || r.losses != t.losses.Load() {
+		return a, 0, false
 	}
-	return r.answer, true
+	now = clock()
+	return r.answer, now, r.sent <= now && now < r.ends
 }
 
 // Put remembers a refusal from the time that the question was sent until ends. It does

@@ -41,7 +41,7 @@ func TestGet(t *testing.T) {
 			if test.change != nil {
 				test.change(&table)
 			}
-			a, ok := table.Get(table.Place(test.scope, test.key), test.scope, test.key, test.of, test.at)
+			a, _, ok := table.Get(table.Place(test.scope, test.key), test.scope, test.key, test.of, func() time.Duration { return test.at })
 			if ok != test.want || ok && a != "no" {
 				t.Errorf("%q, %t, want %t", a, ok, test.want)
 			}
@@ -55,7 +55,13 @@ func TestPut(t *testing.T) {
 	var table Table[int, string]
 	p := table.Place("", "key")
 	get := func(of int, at time.Duration) string {
-		a, _ := table.Get(p, "", "key", of, at)
+		a, now, ok := table.Get(p, "", "key", of, func() time.Duration { return at })
+		if ok && now != at {
+			t.Errorf("the time is %v, want %v", now, at)
+		}
+		if !ok {
+			return ""
+		}
 		return a
 	}
 	turn := p.Turn()

@@ -74,9 +74,9 @@ func (l *Limits) Are(charges []store.Charge) bool {
 	return true
 }
 
-// Before returns the states before the last calls took their costs.
-func (l *Limits) Before(states []State, calls int64) []State {
-	before := append([]State(nil), states...)
+// Before returns the states before the last calls took their costs. It appends them to none.
+func (l *Limits) Before(none, states []State, calls int64) []State {
+	before := append(none, states...)
 	for i := range before {
 		l.Rules[i].Undo(&before[i].State, l.costs[i]*calls)
 	}

@@ -158,9 +158,9 @@ func (r *Reply) End() error {
 	return nil
 }
 
-// View sets the outcomes of a key's charges, at places of the request, and returns the
-// decision's part about the key.
-func (a *Answer) View(limits *Limits, places []int, outcomes []exact.Outcome, key int, now int64) exact.Seen {
+// View sets the outcomes of a key's charges, at places of the request, by the states of the
+// limits. It returns the decision's part about the key.
+func (a *Answer) View(limits *Limits, states []State, places []int, outcomes []exact.Outcome, key int, now int64) exact.Seen {
 	var none exact.Clock
 	clock := &none
 	seen := exact.Seen{Slot: a.Slot, Clock: a.Clock, Others: a.Others}
@@ -173,8 +173,8 @@ func (a *Answer) View(limits *Limits, places []int, outcomes []exact.Outcome, ke
 			at = places[i]
 		}
 		o := &outcomes[at]
-		o.Key, o.Slot = key, a.States[rule].Slot
-		o.Remaining, o.Reset = exact.View(&limits.Rules[rule], &a.States[rule].State, nil, clock, now)
+		o.Key, o.Slot = key, states[rule].Slot
+		o.Remaining, o.Reset = exact.View(&limits.Rules[rule], &states[rule].State, nil, clock, now)
 	}
 	return seen
 }

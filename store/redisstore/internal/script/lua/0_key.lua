@@ -216,10 +216,11 @@ end,
 
 -- Finds the earliest slot at which all limits admit n calls.
 find = function(k, n)
-  local c, limits, b, q = k.clock, k.limits, k.v, k.queue
+  local c, limits, v, q = k.clock, k.limits, k.v, k.queue
+  local b = v
   if q and q.last > b then b = q.last end
   if c then b = F.C.floor(c, b, now) end
-  local f, s, natural, timed = b, b, false, c
+  local f, s, natural, timed = v, v, false, c
   for i = 1, #limits do
     local l = limits[i]
     local kind = l.kind
@@ -227,21 +228,22 @@ find = function(k, n)
       l.slot = now
     elseif kind == 'g' then
       local x, y
-      if n == 1 then x, y = F.gcra_slot(l, b, l.nw, l.nr) else x, y = F.gcra_slot(l, b, F.N.need(l, n)) end
-      natural = x > b
+      if n == 1 then x, y = F.gcra_slot(l, v, l.nw, l.nr) else x, y = F.gcra_slot(l, v, F.N.need(l, n)) end
+      natural = y > v and y >= b and l.nw == l.iw and l.nr == l.ir
       if x > f then f = x end
       if y > s then s = y end
-      l.slot = y
+      l.slot = y > b and y or b
     elseif kind == 'w' then
-      local y = F.G.slot(k.log, l, b, l.cost * (n - 1) + l.need)
+      local y = F.G.slot(k.log, l, v, l.cost * (n - 1) + l.need)
       natural = false
       if y > f then f = y end
       if y > s then s = y end
-      l.slot = y
+      l.slot = y > b and y or b
     else
       natural, timed = false, true
     end
   end
+  if s < b then f, s = b, b end
   local standing, real, latest = false, s, s
   if timed then
     local from = b

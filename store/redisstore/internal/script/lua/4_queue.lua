@@ -49,8 +49,7 @@ enqueue = function(k, most, tag, n)
   if k.slot > k.v then
     if q.last <= k.v then q.first, q.cost = k.slot, most elseif q.cost ~= most then q.cost = 0 end
     if k.parts[2] or not k.natural then q.cost = 0 end
-    if q.first > k.v then q.first = math.min(q.first, k.slot) end
-    q.last = k.floor
+    q.last = k.slot
   end
   return q
 end,

@@ -94,7 +94,10 @@ local function restore(k, old, costs)
   end
   q.last, q.first, q.cost, q.seq = o.last, o.first, math.min(q.cost, o.cost), q.seq - 1
   local c = k.clock
-  if c then c.next = old.clock and old.clock.next or 0 end
+  if c then
+    c.next = old.clock and old.clock.next or 0
+    if old.clock and old.clock.pause == c.pause then c.stand = old.clock.stand end
+  end
 end
 
 for state = 1, #KEYS, 2 do

@@ -150,7 +150,7 @@ for _, k in ipairs(keys) do
   if taken == 1 then
     if latest > k.real then
       k.real = latest
-      k.slot = math.max(k.slot, k.standing and F.C.now(k.standing, latest) or latest)
+      k.slot = math.max(k.slot, (k.standing and F.C.now(k.standing, latest - 1) or latest - 1) + 1)
       k.floor = math.max(k.floor, k.slot)
     end
     entry = k.log and k.log.n or -1
