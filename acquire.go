@@ -11,9 +11,9 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Lease is a call's place among those in flight. It is kept up until Release,
-// however long the call takes, and comes from [Limiter.Acquire] alone. It is safe
-// for concurrent use.
+// Lease is a call's place among the calls in flight. It is kept up until Release, however
+// long the call takes, and comes from [Limiter.Acquire] and its like. It is safe for
+// concurrent use.
 type Lease struct{ held *flight.Lease }
 
 // noLease belongs to every call of a limiter without Config.InFlight.

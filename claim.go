@@ -27,7 +27,7 @@ func (c *claim) decide(ctx context.Context, id line.ID) (d store.Decision, err e
 		}
 		if !c.Refuse {
 			l.lines.Waits(c.start)
-			q.maxWait = c.ask()
+			q.maxWait = c.noteAsk()
 		}
 		err = l.take(ctx, &q, l.limits, &d)
 		switch {

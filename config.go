@@ -39,16 +39,16 @@ type Config struct {
 	// processes and releases that share limits give it the same name. Limiters with
 	// different limits need different names.
 	Name string
-	// MaxWait is the longest a waiting call waits for its slot. 0: bounded by
-	// the call's context alone.
+	// MaxWait is the maximum time that a call waits for its slot. 0: the call's
+	// context alone bounds it.
 	MaxWait time.Duration
 	// MaxWaiters is the maximum number of calls of this Limiter that wait at once,
 	// over all keys; further ones are refused with ReasonTooManyWaiters and without
 	// asking the store. A call counts from its start until it is admitted, so also
 	// while the store is asked. 0: no bound.
 	MaxWaiters int
-	// MaxPause is the longest time that an upstream can pause a key or slow it down
-	// for, counted from the last change: at most MaxPeriod/4. 0: 15 minutes.
+	// MaxPause is the maximum time for which an upstream can pause a key or slow it down,
+	// counted from the last change: at most MaxPeriod/4. 0: 15 minutes.
 	MaxPause time.Duration
 	// Reserve is the share of each limit, in percent, that calls of the background
 	// class leave to the others (see [InBackground]): 0 to 99. It is rounded up to
@@ -66,7 +66,7 @@ type Config struct {
 	// renewed three times in that time. 1 s to MaxLease, in whole microseconds;
 	// 0: 30 s. It must be 0 without InFlight.
 	Lease time.Duration
-	// Hook observes the limiter's events, see [Event]. Nil: none does.
+	// Hook observes the limiter's events, see [Event]. Nil: events go nowhere.
 	Hook Hook
 }
 

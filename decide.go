@@ -12,18 +12,18 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// errEndless is the error of a method whose calls have no end.
-var errEndless = fmt.Errorf("weir: a limiter with Config.InFlight is used with Acquire, TryAcquire or Do: %w", store.ErrUnsupported)
+// errNoLease is the error of a method whose calls take no lease.
+var errNoLease = fmt.Errorf("weir: a limiter with Config.InFlight is used with Acquire, TryAcquire or Do: %w", store.ErrUnsupported)
 
 // decider asks the store: every decision of a Limiter passes through take or the
 // store's shorter way, takeFast.
 type decider struct {
-	store   store.Store
-	name    string
-	limits  []Limit
-	percent int  // that background calls leave
-	ends    bool // its calls have an end: they need a lease
-	events  observer
+	store      store.Store
+	name       string
+	limits     []Limit
+	reserve    int  // Config.Reserve
+	needsLease bool // as with Config.InFlight
+	events     observer
 	// prepared is nil where the store has no shorter way for the limits.
 	prepared store.Prepared
 	source   store.Source // of prepared
@@ -113,7 +113,7 @@ func (l *decider) fill(charges []store.Charge, id line.ID, behind bool) {
 		c := &charges[i]
 		c.Key, c.Cost, c.Reserve = id.Key, id.Cost, 0
 		if behind {
-			c.Reserve = reserve(l.percent, &c.Limit)
+			c.Reserve = reserve(l.reserve, &c.Limit)
 		}
 	}
 }
@@ -186,8 +186,8 @@ func (l *decider) check(ctx context.Context, id line.ID, leased bool) error {
 	if err := l.checkKey(id.Key); err != nil {
 		return err
 	}
-	if l.ends && id.Cost > 0 && !leased {
-		return errEndless
+	if l.needsLease && id.Cost > 0 && !leased {
+		return errNoLease
 	}
 	return store.CheckCost("cost", id.Cost)
 }
@@ -229,8 +229,8 @@ func (b *bound) maxEnd() time.Time {
 	return b.end
 }
 
-// ask notes a question to the store, and returns the rest of the wait.
-func (b *bound) ask() (rest time.Duration) {
+// noteAsk notes a question to the store, and returns the rest of the wait.
+func (b *bound) noteAsk() (rest time.Duration) {
 	if b.asked = b.start; b.waits {
 		b.asked = time.Now()
 	}

@@ -16,7 +16,7 @@
 //	key, cost    the counted party of a call, and the number of units that it takes
 //	decision     the outcome: allowed or not, remaining, retry after, reset after
 //	reservation  a granted future slot; its delay is how long to wait for it
-//	in flight    a call is, from its start to its end
+//	in flight    under way: a call is in flight from its start to its end
 //	lease        a call's place among the calls in flight
 //
 // Times are always durations. Config.InFlight limits the calls in flight, in all processes

@@ -33,10 +33,9 @@ type ConfigError = store.ConfigError
 // matches [ErrLimited], never a context's error. Its text leaves Key out, which
 // may be personal data.
 type LimitedError struct {
-	// Scope is the limiter's name. Key is the counted party. Cost is the units that
-	// the call wanted.
+	// Scope is the limiter's name. Key is the counted party.
 	Scope, Key string
-	Cost       int64
+	Cost       int64 // units that the call wanted
 	// Limit is the binding limit; of ReasonTooManyWaiters and ReasonInFlight, which none
 	// decided, one of the limiter's.
 	Limit Limit

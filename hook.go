@@ -124,7 +124,7 @@ func (k EventKind) String() string {
 //	EventFallback    Err: why the primary went away; nil: it is back. Took: the time that
 //	                 it was there, or away
 type Event struct {
-	Kind EventKind
+	Kind EventKind // never zero
 	// By says who paused the key, slowed it down or lifted that: upstream (an answer to an
 	// outbound call), hand (a call of Pause or Resume), penalty, or another word of PauseBy.
 	By string
@@ -132,12 +132,12 @@ type Event struct {
 	Status int
 	// Scope is the limiter's name, of EventFallback the store's.
 	Scope string
-	Key   string
+	Key   string // the counted party
 	// Cost is the number of units that the call takes.
 	Cost int64
 	// Actual is the real cost of a call, Cost the estimate.
 	Actual   int64
-	Decision Decision
+	Decision Decision // zero without one
 	// Op is the operation of a call of the store: take, cancel, settle, brake, reset,
 	// release or renew. The last two are of leases. Empty: the event shows no call.
 	Op string
@@ -148,7 +148,7 @@ type Event struct {
 	Pause time.Duration
 	// Budget is an upstream's budget. It must not be changed.
 	Budget *upstream.Budget
-	Err    error
+	Err    error // nil: none
 }
 
 // Result returns the outcome of an event in a word, fit for a metric's label:

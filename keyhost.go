@@ -14,7 +14,7 @@ var (
 
 // KeyHost returns a KeyFunc whose key is the origin that an outgoing request goes
 // to: scheme://host, with :port unless it is the scheme's default, in lower case,
-// without a dot at the end of the host.
+// without a dot at the end of the host. Without a host its error is ErrNoKey.
 //
 // A request that a server received has its RequestURI set. Its key is its Host, for any
 // URL in the request line. The scheme is https if the connection is encrypted. The client

@@ -34,8 +34,8 @@ type Limit struct {
 	// Period is the time for Rate units, or the window's length: whole
 	// microseconds from 1µs to 50 years.
 	Period time.Duration
-	// Burst is the number of units GCRA admits at once: 0 (meaning Rate) to
-	// 2^50. It must be 0 for the window algorithms.
+	// Burst is the number of units GCRA admits at once: 0 (meaning Rate) to 2^50, and
+	// refilled within 50 years. It must be 0 for the window algorithms.
 	Burst int64
 	// Algorithm says how units are counted. The zero value is GCRA.
 	Algorithm Algorithm
@@ -163,7 +163,7 @@ type Decision struct {
 	// for as long as those are remembered. A plan that changed causes that, and so do
 	// programs with unlike limits under one Name.
 	OtherLimits bool
-	// Reason is Allowed, or why the call was refused.
+	// Reason is ReasonAllowed, or why the call was refused.
 	Reason Reason
 	// Source names the part that decided: the store, or a part that spared asking it.
 	Source store.Source

@@ -63,9 +63,10 @@ func New(cfg Config) (*Limiter, error) {
 	l := &Limiter{
 		user: user, rules: limits,
 		decider: decider{
-			store: cfg.Store, name: cfg.Name, limits: cfg.Limits, percent: cfg.Reserve, ends: cfg.InFlight > 0, events: events,
+			store: cfg.Store, name: cfg.Name, limits: cfg.Limits, reserve: cfg.Reserve, needsLease: cfg.InFlight > 0, events: events,
 		},
-		maxWait: cfg.MaxWait, maxWaiters: cfg.MaxWaiters, maxPause: cfg.MaxPause, inFlight: cfg.InFlight, lease: cfg.Lease, laters: laters{events: events, turns: make(chan struct{}, maxLater)},
+		maxWait: cfg.MaxWait, maxWaiters: cfg.MaxWaiters, maxPause: cfg.MaxPause, inFlight: cfg.InFlight, lease: cfg.Lease,
+		laters: laters{events: events, turns: make(chan struct{}, maxLater)},
 	}
 	l.own.New = func() any { return new(l.append(nil, l.limits)) }
 	l.other.New = func() any { return new([]store.Charge) }
@@ -150,7 +151,7 @@ func (l *Limiter) allow(ctx context.Context, key string, cost int64, d *Decision
 func (l *Limiter) Config() Config {
 	return Config{
 		Store: l.store, Limits: slices.Clone(l.limits), Name: l.name, MaxWait: l.maxWait, MaxWaiters: l.maxWaiters, MaxPause: l.maxPause,
-		Reserve: l.percent, InFlight: l.inFlight, Lease: l.lease, Hook: l.events.hook,
+		Reserve: l.reserve, InFlight: l.inFlight, Lease: l.lease, Hook: l.events.hook,
 	}
 }
 

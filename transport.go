@@ -225,7 +225,7 @@ func (t *Transport) send(base http.RoundTripper, req *http.Request, booked []boo
 		return base.RoundTrip(req)
 	}()
 	if (resp == nil) == (err == nil) {
-		resp, err = either(base, resp, err)
+		resp, err = nil, breach(base, resp, err)
 	}
 	if err == nil {
 		body = resp.Body // without later wrappers
@@ -236,14 +236,14 @@ func (t *Transport) send(base http.RoundTripper, req *http.Request, booked []boo
 	return resp, err
 }
 
-// either makes a base that has returned both a response and an error, or neither,
-// keep to http.RoundTripper's contract all the same.
-func either(base http.RoundTripper, resp *http.Response, err error) (*http.Response, error) {
+// breach returns the error of a base that broke http.RoundTripper's contract: it returned
+// both a response and an error, or neither.
+func breach(base http.RoundTripper, resp *http.Response, err error) error {
 	if err == nil {
-		return nil, fmt.Errorf("weir: transport: the base %T returned neither a response nor an error", base)
+		return fmt.Errorf("weir: transport: the base %T returned neither a response nor an error", base)
 	}
 	if resp.Body != nil {
 		_ = resp.Body.Close()
 	}
-	return nil, err
+	return err
 }

@@ -73,13 +73,13 @@ func slow(ctx context.Context, booked []booking, view *heed.View) <-chan struct{
 	b := &booked[view.Target]
 	view.UnderWay = b.shard.Counted(b.Key)
 	if _, news := view.Brake(); news {
-		return b.slowDown(ctx, *view)
+		return b.brakeLater(ctx, *view)
 	}
 	return nil
 }
 
-// slowDown brakes the booking's key, in the background: see [laters].
-func (b *booking) slowDown(ctx context.Context, view heed.View) <-chan struct{} {
+// brakeLater brakes the booking's key, in the background: see [laters].
+func (b *booking) brakeLater(ctx context.Context, view heed.View) <-chan struct{} {
 	level, shard, id, granted := b.transportLevel, b.shard, b.ID, b.grant.at
 	return level.Limiter.laters.later(ctx, "brake", id, func(ctx context.Context) {
 		look := func() (store.Decision, error) { return level.Limiter.look(ctx, line.ID{Key: id.Key}, 0) }
@@ -87,12 +87,12 @@ func (b *booking) slowDown(ctx context.Context, view heed.View) <-chan struct{} 
 			return
 		}
 		brake, _ := view.Brake()
-		longest := level.heeds.MaxPause
-		view.Again = view.Refused() && brake.Pause > 0 && shard.Again(id.Key, min(brake.Pause, longest))
+		maxPause := level.heeds.MaxPause
+		view.Again = view.Refused() && brake.Pause > 0 && shard.Again(id.Key, min(brake.Pause, maxPause))
 		if brake, news := view.Brake(); news {
-			brake.Pause = min(brake.Pause, longest)
-			brake.Slack = min(brake.Slack, longest-brake.Pause)
-			brake.Gap, brake.GapFor = min(brake.Gap, longest), min(brake.GapFor, longest)
+			brake.Pause = min(brake.Pause, maxPause)
+			brake.Slack = min(brake.Slack, maxPause-brake.Pause)
+			brake.Gap, brake.GapFor = min(brake.Gap, maxPause), min(brake.GapFor, maxPause)
 			_ = level.Limiter.brake(ctx, id.Key, brake, byUpstream) // The hook sees the error.
 		}
 	})

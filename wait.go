@@ -158,7 +158,7 @@ func (c *waitingCall) ask(ctx context.Context) (d store.Decision, err error) {
 	if err := ctx.Err(); err != nil {
 		return d, err
 	}
-	err = c.limiter.take(ctx, &question{ID: c.id, maxWait: c.bound.ask(), cancelable: true, silent: c.silent}, c.limits, &d)
+	err = c.limiter.take(ctx, &question{ID: c.id, maxWait: c.noteAsk(), cancelable: true, silent: c.silent}, c.limits, &d)
 	return d, err
 }
 

@@ -46,7 +46,7 @@ const (
 	minInterval     = 250 * time.Millisecond
 	maxInterval     = time.Minute
 	defaultMaxKeys  = 10_000
-	mostMaxKeys     = 1_000_000
+	maxMaxKeys      = 1_000_000
 )
 
 // check reports the first wrong field, as a *store.ConfigError.
@@ -59,7 +59,7 @@ func (c *Config) check() error {
 		return wrong("AllowChanges", "false without a Client", "true")
 	case c.Interval != 0 && (c.Interval < minInterval || c.Interval > maxInterval):
 		return wrong("Interval", "0, or 250ms to 1m", c.Interval.String())
-	case c.MaxKeys < 0 || c.MaxKeys > mostMaxKeys:
+	case c.MaxKeys < 0 || c.MaxKeys > maxMaxKeys:
 		return wrong("MaxKeys", "0 to 1000000", strconv.Itoa(c.MaxKeys))
 	}
 	return nil

@@ -16,8 +16,8 @@ type Config struct {
 	Limiter *weir.Limiter
 
 	// Key returns the key that a request counts under. Required: there is no default
-	// identity. An empty key counts as none, even if the Limiter allows it. A key
-	// over 1024 bytes counts by its start and a hash of it.
+	// identity. An empty key counts as none. A key over 1024 bytes counts by its
+	// start and a hash of it.
 	Key weir.KeyFunc
 
 	// Limits returns the limits of a request's key: those of a customer's plan, say.
@@ -88,8 +88,8 @@ type Config struct {
 	// Rate headers show the state before. A request that cost 0 is not settled. A
 	// result below 0 is an error and leaves the charge. Settling takes a second call
 	// of the store, before the response ends. If it fails, the charge stays. Nil:
-	// requests cost Cost. The Limiter's store must be a store.Settler. A redisstore
-	// without scripts settles nothing, and every request is answered with 500.
+	// requests cost Cost. The Limiter's store must be a store.Settler. If a fallback is
+	// over a store that is none, as a plainstore, every request is answered with 500.
 	Settle func(r *http.Request, o Outcome) int64
 
 	// Delay queues requests briefly instead of refusing them. Zero: off.
@@ -129,9 +129,9 @@ type Config struct {
 	// OnWarning is called before the handler runs, once for each limiter that has a
 	// warning about an admitted request. d is about a limit that is near (see
 	// [weir.Decision.Near]), or refused by a limiter that refuses nothing: one of Shadows,
-	// or Limiter in Shadow. Of several limits that are near d has the binding one, or the
-	// narrowest. It may set headers and must not write. [WarnByHeader] is one. Nil: no
-	// warnings.
+	// or Limiter in Shadow. If several limits are near, d is about the binding one, or else
+	// the narrowest. OnWarning may set headers and must not write. [WarnByHeader] is one.
+	// Nil: no warnings.
 	OnWarning func(w http.ResponseWriter, r *http.Request, d weir.Decision)
 
 	// OnError gets the errors that clients don't see: those of Key, Limits and Cost,
@@ -142,9 +142,9 @@ type Config struct {
 	// Nil: slog's default logger gets them, as errors if requests are refused and
 	// otherwise as warnings, at most one per second for each kind and middleware. The
 	// attribute more counts the errors of the kind since its last line. The log never
-	// has a key or a header's value: of an error of Key, Limits or Cost, whose text may
-	// have one, it has the Go types. A store must keep keys out of its errors. A
-	// function that does nothing silences the log.
+	// has a key or a header's value. The text of an error of Key, Limits or Cost may have
+	// one, so the log has its Go types instead. A store must keep keys out of its errors.
+	// A function that does nothing silences the log.
 	OnError func(r *http.Request, err error)
 
 	// Shadow decides, charges, and calls the Limiter's Hook and OnError, but refuses

@@ -109,7 +109,7 @@
 // user, of an organisation and of everyone, say. The client sees the policies of all
 // levels in one list, from narrow to wide, and the refusing ones in violated-policies.
 // Name the limits after their levels (weir.Limit.WithName), as no two may have one
-// name. A redisstore without scripts can't decide levels.
+// name. A plainstore can't decide levels: every request is answered with 500.
 //
 // # The handler
 //

@@ -76,8 +76,7 @@ type NoKey struct {
 // except that over HTTP/1 a server does not notice while the request has an unread body.
 // The zero value is off: requests are served now or refused.
 //
-// If the store books nothing ahead, as a redisstore without scripts, every request is
-// answered with 500.
+// If the store books nothing ahead, as a plainstore, every request is answered with 500.
 type Delay struct {
 	// Max bounds the wait. A request with a later slot is refused at once. Above 0,
 	// and below the timeouts of the server and the clients.
@@ -98,9 +97,9 @@ type Delay struct {
 // client that can ask in the name of a key can cause its block: penalise keys that are
 // verified. All requests that share a [NoKey].Key are blocked together.
 //
-// With Config.Levels a refusal counts if the key's own limits refuse for longest. A
-// redisstore without scripts can't pause keys: nothing is blocked, and OnError gets
-// an error each time.
+// With Config.Levels a refusal counts if the key's own limits refuse for longest. The
+// store of Config.Limiter must be a store.Braker. If a fallback is over a store that is
+// none, as a plainstore, nothing is blocked, and OnError gets an error each time.
 type Penalty struct {
 	// Limiter counts the refusals of a key. The refusal that uses it up blocks the
 	// key: with weir.Per(20, time.Minute).By(weir.FixedWindow) the 20th within a

@@ -9,7 +9,7 @@ import (
 
 // The refusals that no limit causes. See withoutKey for requests without a key.
 var (
-	blocked     = answer.Problem{Status: http.StatusForbidden, Detail: "The request is from somebody who is blocked."}
+	blocked     = answer.Problem{Status: http.StatusForbidden, Detail: "The sender of the request is blocked."}
 	broken      = answer.Problem{Status: http.StatusInternalServerError, Detail: "The request could not be checked against its limits."}
 	unavailable = answer.Problem{Status: http.StatusServiceUnavailable, Detail: "The request cannot be checked against its limits right now."}
 	// ended answers a client whose request the server gave too little time, if the

@@ -25,7 +25,7 @@ type Collector struct {
 	settled   *prometheus.CounterVec
 	changes   *prometheus.CounterVec
 	gauges    gauges
-	vectors   []prometheus.Collector // all of them, and the gauges
+	all       []prometheus.Collector // vectors and gauges
 }
 
 // New returns a Collector without series.
@@ -49,26 +49,26 @@ func New() *Collector {
 	c.settled = c.counter("weir_settled_units_total", "Real units of settled calls.", "limiter")
 	c.changes = c.counter("weir_fallback_changes_total", "Times that the primary store went away or came back.", "store", "to")
 	c.gauges.open()
-	c.vectors = append(c.vectors, &c.gauges)
+	c.all = append(c.all, &c.gauges)
 	c.limiters = instruments.NewSeries(0, c.resolved.limiter, nil)
 	return c
 }
 
 func (c *Collector) counter(name, help string, labels ...string) *prometheus.CounterVec {
 	v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
-	c.vectors = append(c.vectors, v)
+	c.all = append(c.all, v)
 	return v
 }
 
 func (c *Collector) gauge(name, help string, labels ...string) *prometheus.GaugeVec {
 	v := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
-	c.vectors = append(c.vectors, v)
+	c.all = append(c.all, v)
 	return v
 }
 
 func (c *Collector) histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
 	v := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
-	c.vectors = append(c.vectors, v)
+	c.all = append(c.all, v)
 	return v
 }
 
@@ -87,14 +87,14 @@ type Fallback = instruments.Fallback
 
 // Describe implements [prometheus.Collector].
 func (c *Collector) Describe(to chan<- *prometheus.Desc) {
-	for _, v := range c.vectors {
+	for _, v := range c.all {
 		v.Describe(to)
 	}
 }
 
 // Collect implements [prometheus.Collector]. It asks no store.
 func (c *Collector) Collect(to chan<- prometheus.Metric) {
-	for _, v := range c.vectors {
+	for _, v := range c.all {
 		v.Collect(to)
 	}
 }

@@ -33,7 +33,7 @@ type Config struct {
 	// bound is twice the one before. The pause is random, up to its bound. 0:
 	// 500 ms.
 	Backoff time.Duration
-	// MaxBackoff is the highest bound, at least Backoff. 0: 20 s, or Backoff.
+	// MaxBackoff is the highest bound, at least Backoff. 0: 20 s, or Backoff if that is longer.
 	MaxBackoff time.Duration
 	// MaxWait bounds every single pause. A response that asks for a longer pause
 	// is returned. 0: the MaxPause of Upstream, 15 minutes by default.

@@ -75,7 +75,7 @@ type Decision struct {
 	// these lapse. Causes are a changed plan, and programs with different limits under one
 	// Name.
 	OtherLimits bool
-	// Reason is Allowed, or why the request was refused.
+	// Reason is ReasonAllowed, or why the request was refused.
 	Reason Reason
 	// Source says what decided.
 	Source Source
@@ -126,7 +126,7 @@ type ChargeState struct {
 	ResetAfter time.Duration
 	// RetryAfter is how long this limit alone makes the request wait; 0 when it admits the
 	// request now, [Never] when the cost never fits. It is 0 for every charge of a request
-	// refused as InFlight, since no limit refused.
+	// refused with ReasonInFlight, since no limit refused.
 	RetryAfter time.Duration
 }
 

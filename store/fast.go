@@ -31,6 +31,7 @@ type Outcome struct {
 	// RetryAfter is 0 when the charge was made, [Never] when the cost never fits,
 	// and otherwise the Decision's.
 	RetryAfter time.Duration
+	// Remaining, ResetAfter and At are the Decision's.
 	Remaining  int64
 	ResetAfter time.Duration
 	At         Instant

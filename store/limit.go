@@ -28,8 +28,8 @@ type Limit struct {
 	// Period is the time for Rate units, or the window's length: whole
 	// microseconds from 1µs to MaxPeriod.
 	Period time.Duration
-	// Burst is the number of units GCRA admits at once: 0 (meaning Rate) to
-	// MaxUnits. It must be 0 for the window algorithms.
+	// Burst is the number of units GCRA admits at once: 0 (meaning Rate) to MaxUnits,
+	// and refilled within MaxPeriod. It must be 0 for the window algorithms.
 	Burst int64
 	// Algorithm says how units are counted. The zero value is GCRA.
 	Algorithm Algorithm

@@ -71,19 +71,28 @@ func (m *Memory) Validate() error {
 			return err
 		}
 	}
-	for name, at := range map[string]Instant{"Memory.At": m.At, "Memory.Last": m.Last, "Memory.Ahead": m.Ahead, "Memory.SpentAt": m.SpentAt} {
-		if at < 0 || at >= 1<<53 {
-			return &ConfigError{Field: name, Want: "0 to 2^53", Got: strconv.FormatInt(int64(at), 10)}
+	for _, f := range [...]struct {
+		name string
+		at   Instant
+	}{{"At", m.At}, {"Last", m.Last}, {"Ahead", m.Ahead}, {"SpentAt", m.SpentAt}} {
+		if f.at < 0 || f.at >= 1<<53 {
+			return &ConfigError{Field: "Memory." + f.name, Want: "0 to 2^53", Got: strconv.FormatInt(int64(f.at), 10)}
 		}
 	}
-	for name, list := range map[string][]Used{"Memory.Known": m.Known, "Memory.Spent": m.Spent} {
-		if len(list) != len(m.Limits) && (list != nil || name == "Memory.Known" && m.At > 0) {
-			return &ConfigError{Field: name, Want: "one element for each limit", Got: strconv.Itoa(len(list))}
-		}
-		for i := range list {
-			if u := &list[i]; !u.of(&m.Limits[i]) {
-				return &ConfigError{Field: name, Want: "numbers of 0 to 2^51, a rest below a microsecond", Got: strconv.FormatInt(u.Units, 10)}
-			}
+	if err := m.checkUsed("Memory.Known", m.Known, m.At > 0); err != nil {
+		return err
+	}
+	return m.checkUsed("Memory.Spent", m.Spent, false)
+}
+
+// checkUsed reports the first wrong state of a field. A field that is not required may be nil.
+func (m *Memory) checkUsed(field string, list []Used, required bool) error {
+	if len(list) != len(m.Limits) && (list != nil || required) {
+		return &ConfigError{Field: field, Want: "one element for each limit", Got: strconv.Itoa(len(list))}
+	}
+	for i := range list {
+		if u := &list[i]; !u.of(&m.Limits[i]) {
+			return &ConfigError{Field: field, Want: "numbers of 0 to 2^51, a rest below a microsecond", Got: strconv.FormatInt(u.Units, 10)}
 		}
 	}
 	return nil

@@ -91,16 +91,6 @@ func CheckCost(field string, cost int64) error {
 	return nil
 }
 
-// HasReserve reports whether any charge keeps units for others.
-func (r Request) HasReserve() bool {
-	for i := range r.Charges {
-		if r.Charges[i].Reserve > 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // Need returns the number of units that must be free for a charge that can fit: its cost and
 // its reserve.
 func (c *Charge) Need() int64 { return min(c.Cost+c.Reserve, c.Limit.Max()) }

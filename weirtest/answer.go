@@ -15,8 +15,8 @@ import (
 // Answer is a Provider's decision about one request.
 type Answer struct {
 	Now     time.Time // the instant of the decision
-	Key     string
-	Refused Refusal
+	Key     string    // the counted identity: see ProviderConfig.Key
+	Refused Refusal   // the reason, if any
 	// RetryAfter is set by a refusal: the time until the same request is admitted if
 	// no other comes. 0: unknown. store.Never: no waiting helps.
 	RetryAfter time.Duration
@@ -27,7 +27,7 @@ type Answer struct {
 
 // LimitState is the state of one limit.
 type LimitState struct {
-	Limit weir.Limit
+	Limit weir.Limit // as the Provider has it now
 	// Remaining is the number of units that fit now, from 0 to Limit.Max.
 	Remaining int64
 	// ResetAfter is the time until the limit is as if never used. A fixed or aligned

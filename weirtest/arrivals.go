@@ -34,9 +34,9 @@ func (r Refusal) String() string {
 // Arrival is one counted request.
 type Arrival struct {
 	At      time.Time // by the provider's clock, when it was counted
-	Key     string
-	Refused Refusal
-	Body    []byte // read-only; nil unless KeepBodies is set
+	Key     string    // the counted identity
+	Refused Refusal   // the reason, if any
+	Body    []byte    // read-only; nil unless KeepBodies is set
 }
 
 // Arrivals are counted requests, oldest first.
@@ -107,10 +107,10 @@ func (r *ring) list() Arrivals {
 // Counts are a Provider's counts since it was made. Unlike Arrivals they are never
 // forgotten.
 type Counts struct {
-	Admitted         int64
-	RefusedByLimit   int64
-	RefusedInFlight  int64
-	RefusedOnCommand int64
+	Admitted         int64 // served requests
+	RefusedByLimit   int64 // see ByLimit
+	RefusedInFlight  int64 // see ByInFlight
+	RefusedOnCommand int64 // see ByCommand
 	// InFlight is the number of requests being served now, over all keys, and
 	// MaxInFlight the largest number so far.
 	InFlight, MaxInFlight int

@@ -6,7 +6,7 @@
 //	e.Use(authenticate, limit)
 //
 // [Key] counts by an identity that the authentication hands on with Context.Set.
-// Everything is decided there; read its documentation on order and keys first.
+// Package middleware decides everything: read its documentation on order and keys first.
 package weirecho
 
 import (

@@ -99,7 +99,7 @@ func TestRefusals(t *testing.T) {
 		{
 			name: "blocked", code: codes.PermissionDenied,
 			config:  []func(*middleware.Config){func(cfg *middleware.Config) { cfg.Lists.Block = middleware.Keys("ann") }},
-			message: "The request is from somebody who is blocked.",
+			message: "The sender of the request is blocked.",
 		},
 		{
 			name: "no store, closed", code: codes.Unavailable,

@@ -79,18 +79,16 @@ func (a *action) act(cmd *cobra.Command, text string, needed bool, do func(l *we
 	})
 }
 
-const actHelp = `
-
-Other processes hear of it at once. Limits come from --limit, or from the state
-of the key.`
-
 func newPause() *cobra.Command {
 	var a action
 	var d time.Duration
 	c := &cobra.Command{
 		Use: "pause KEY DURATION", Short: "Keep all processes from using a key for a while",
 		Long: `Keeps all processes that share the store from using a key for a while: calls are
-refused or wait. Waiting calls keep their order. The pause that ends last wins.` + actHelp,
+refused or wait. Waiting calls keep their order. The pause that ends last wins.
+
+Other processes hear of it at once. Limits come from --limit, or from the state
+of the key.`,
 		Example: "  weir pause stripe:live 10m\n  weir pause stripe:live 10m --limit 25/1s,outbound",
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if d, err = time.ParseDuration(args[1]); err != nil || d <= 0 {

@@ -60,8 +60,8 @@ func (l *listing) check() error {
 	return nil
 }
 
-// read lists keys in the order of the flags. Some keys may come with an error: that of a
-// server of which none came.
+// read lists keys in the order of the flags. If a server of a cluster fails, its error comes
+// beside the keys of the others.
 func (l *listing) read(cmd *cobra.Command, s *session) (found inspect.Listing, err error) {
 	q := l.query
 	p := newProgress(cmd.ErrOrStderr())

@@ -16,7 +16,7 @@ const (
 	svgWidth, svgLeft, svgRight = 820, 154, 158
 	svgTop, svgBottom           = 70, 40
 	stripHeight, stripGap       = 56, 22
-	mostBars                    = 150
+	maxBars                     = 150
 )
 
 // picture is a chart under construction: a strip of bars for each report.
@@ -58,7 +58,7 @@ func timelines(reports []simulate.Report) []simulate.Timeline {
 		t := &reports[i].Timeline
 		step, length = max(step, t.Step), max(length, t.Step*time.Duration(len(t.Bins)))
 	}
-	step *= (length + step*mostBars - 1) / (step * mostBars)
+	step *= (length + step*maxBars - 1) / (step * maxBars)
 	all := make([]simulate.Timeline, len(reports))
 	for i := range reports {
 		t := &reports[i].Timeline

@@ -38,7 +38,7 @@ func (r *result) print(w io.Writer) {
 	fmt.Fprintf(w, "  late are refusals more than %v after a response had told of the lower limit or the pause;\n", grace)
 	fmt.Fprintf(w, "  this machine ran things up to %v too late, which is allowed on top\n", r.late.Round(100*time.Microsecond))
 	if r.broken() == nil {
-		fmt.Fprintf(w, "\nThe promise held: what one process was told steered all of them.\n")
+		fmt.Fprintf(w, "\nThe promise held: the answers to one process steered all of them.\n")
 	}
 }
 

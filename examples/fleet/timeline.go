@@ -91,9 +91,9 @@ func (b brake) String() string {
 	}
 	switch {
 	case by == nil:
-		return "somebody slows down the fleet for provider " + b.provider.name
+		return "a worker slows down the fleet for provider " + b.provider.name
 	case by.refused == weirtest.NotRefused:
-		return fmt.Sprintf("worker %d was told something new by provider %s, and slows down the fleet", by.worker+1, b.provider.name)
+		return fmt.Sprintf("worker %d learns of another limit from provider %s, and slows down the fleet", by.worker+1, b.provider.name)
 	}
 	return fmt.Sprintf("worker %d was refused by provider %s, and pauses the fleet", by.worker+1, b.provider.name)
 }

@@ -14,8 +14,8 @@ import (
 
 // counts are the events of a stretch of time.
 type counts struct {
-	requests, failed, lost     int // failed are those with a 5xx
-	byRedis, locally, byNobody int // decisions
+	requests, failed, lost      int // failed are those with a 5xx
+	byRedis, locally, undecided int // decisions
 }
 
 func (c *counts) add(d counts) {
@@ -24,7 +24,7 @@ func (c *counts) add(d counts) {
 	c.lost += d.lost
 	c.byRedis += d.byRedis
 	c.locally += d.locally
-	c.byNobody += d.byNobody
+	c.undecided += d.undecided
 }
 
 // served counts a customer's requests so far.
@@ -90,7 +90,7 @@ func (m *meter) hook(replica int) weir.Hook {
 		defer m.mu.Unlock()
 		switch {
 		case e.Kind == weir.EventStoreCall && errors.Is(e.Err, weir.ErrStore):
-			m.now.byNobody++
+			m.now.undecided++
 		case e.Kind == weir.EventDecision && e.Decision.Degraded:
 			m.now.locally++
 			m.replicas[replica].local = true

@@ -23,7 +23,7 @@ func TestMeter(t *testing.T) {
 	m.hook(1)(t.Context(), weir.Event{Kind: weir.EventWait})
 
 	s := m.read()
-	if want := (counts{requests: 5, failed: 1, lost: 2, byRedis: 1, locally: 1, byNobody: 1}); s.counts != want || m.total != want {
+	if want := (counts{requests: 5, failed: 1, lost: 2, byRedis: 1, locally: 1, undecided: 1}); s.counts != want || m.total != want {
 		t.Errorf("counts %+v and %+v, want %+v", s.counts, m.total, want)
 	}
 	if s.p50 != 3*time.Millisecond || s.p99 != 9*time.Millisecond {

@@ -17,11 +17,11 @@ type options struct {
 }
 
 const (
-	shortestRun  = 12 * time.Second
-	longestRun   = 2 * time.Minute
-	lowestRate   = 50
-	highestRate  = 1000
-	mostReplicas = 8
+	minRun      = 12 * time.Second
+	maxRun      = 2 * time.Minute
+	lowestRate  = 50
+	highestRate = 1000
+	maxReplicas = 8
 )
 
 func flags(o *options) *flag.FlagSet {
@@ -47,14 +47,14 @@ func parse(args []string) (options, error) {
 	switch {
 	case f.NArg() > 0:
 		return o, fmt.Errorf("unexpected argument %q", f.Arg(0))
-	case o.duration < shortestRun || o.duration > longestRun:
-		return o, fmt.Errorf("-duration: want %v to %v, got %v", shortestRun, longestRun, o.duration)
+	case o.duration < minRun || o.duration > maxRun:
+		return o, fmt.Errorf("-duration: want %v to %v, got %v", minRun, maxRun, o.duration)
 	case o.duration%time.Second != 0:
 		return o, fmt.Errorf("-duration: want whole seconds, got %v", o.duration)
 	case o.rate < lowestRate || o.rate > highestRate:
 		return o, fmt.Errorf("-rate: want %d to %d, got %d", lowestRate, highestRate, o.rate)
-	case o.replicas < 1 || o.replicas > mostReplicas:
-		return o, fmt.Errorf("-replicas: want 1 to %d, got %d", mostReplicas, o.replicas)
+	case o.replicas < 1 || o.replicas > maxReplicas:
+		return o, fmt.Errorf("-replicas: want 1 to %d, got %d", maxReplicas, o.replicas)
 	}
 	return o, nil
 }

@@ -10,7 +10,7 @@ import (
 // Every run does the same to Redis.
 func TestPlan(t *testing.T) {
 	t.Parallel()
-	for d := shortestRun; d <= longestRun; d += time.Second {
+	for d := minRun; d <= maxRun; d += time.Second {
 		var script script
 		var at time.Duration
 		for _, ph := range plan(d) {

@@ -20,9 +20,9 @@ func (p *play) report(w io.Writer) {
 	row("requests", "%d in %.1fs", t.requests, p.length.Seconds())
 	row("lost", "%d", t.lost)
 	row("answered with a 5xx", "%d", t.failed)
-	row("decided", "%d by redis, %d locally, %d by nobody", t.byRedis, t.locally, t.byNobody)
+	row("decided", "%d by redis, %d locally, %d undecided", t.byRedis, t.locally, t.undecided)
 	if p.broken() == nil {
-		fmt.Fprintf(w, "\nThe outages were boring: nothing lost, no 5xx, nobody admitted more often than promised.\n")
+		fmt.Fprintf(w, "\nThe outages were boring: nothing lost, no 5xx, no customer admitted more often than promised.\n")
 	}
 }
 

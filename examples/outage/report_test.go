@@ -87,7 +87,7 @@ func TestReport(t *testing.T) {
 		"  requests                 400 in 2.0s\n",
 		"  lost                     0\n",
 		"  answered with a 5xx      0\n",
-		"  decided                  201 by redis, 199 locally, 0 by nobody\n",
+		"  decided                  201 by redis, 199 locally, 0 undecided\n",
 		"\nThe outages were boring",
 	} {
 		if !strings.Contains(b.String(), want) {

@@ -44,19 +44,19 @@ func (v *visitor) play(stopRedis func()) {
 	v.says("She takes a bigger plan. It holds from the next request on, with the share that was used of the old one.")
 	v.call("PUT", "/plan/pro", ann)
 	again := v.call("GET", "/hello", ann)
-	v.says(fmt.Sprintf("She waits for %v, as she is told.", again))
+	v.says(fmt.Sprintf("She waits for %v, as Retry-After says.", again))
 	time.Sleep(again)
 	v.call("GET", "/hello", ann)
 
-	v.says("Somebody guesses Bob's password. Wrong ones count, by account.")
+	v.says("A guesser tries passwords of Bob. Wrong ones count, by account.")
 	for _, guess := range []string{"123456", "password", "qwerty", "letmein"} {
 		v.login("bob", guess)
 	}
-	v.says("They go on with other names: the address is refused, and then blocked.")
+	v.says("The guesser goes on with other names: the address is refused, and then blocked.")
 	for _, name := range []string{"carol", "dave", "erin", "frank"} {
 		v.login(name, "123456")
 	}
-	v.says("Whoever has an API key does not notice.")
+	v.says("Customers with an API key do not notice.")
 	v.call("GET", "/hello", ann)
 	v.call("GET", "/hello", "wk_invented")
 	if stopRedis != nil {

@@ -25,8 +25,8 @@ func formOf(name string) headerForm {
 	return oneAddress
 }
 
-// longestHop bounds the text of one address in a header, in bytes.
-const longestHop = 1024
+// maxHop bounds the text of one address in a header, in bytes.
+const maxHop = 1024
 
 // hopReader reads the addresses in a header from the right to the left. An
 // element reads the same whatever stands further left: an open quote in the
@@ -65,7 +65,7 @@ func (h *hopReader) next() (netip.Addr, bool) {
 // cut takes the last element off the rest of the line. It reports false if the
 // element is too long.
 func (h *hopReader) cut() (element string, ok bool) {
-	near := max(0, len(h.rest)-longestHop-1)
+	near := max(0, len(h.rest)-maxHop-1)
 	comma := -1
 	switch h.form {
 	case addressList:
@@ -75,7 +75,7 @@ func (h *hopReader) cut() (element string, ok bool) {
 	}
 	if comma < 0 {
 		element, h.more = h.rest, false
-		return element, len(element) <= longestHop
+		return element, len(element) <= maxHop
 	}
 	comma += near
 	element, h.rest, h.more = h.rest[comma+1:], h.rest[:comma], true

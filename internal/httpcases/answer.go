@@ -149,7 +149,7 @@ var (
 	ended        = problem(http.StatusServiceUnavailable, blank(503, "The request ended before it was checked against its limits."), nil)
 )
 
-var forbidden = problem(http.StatusForbidden, blank(403, "The request is from somebody who is blocked."), nil)
+var forbidden = problem(http.StatusForbidden, blank(403, "The sender of the request is blocked."), nil)
 
 func twoPerMinute(r, t string) map[string]string {
 	return map[string]string{"RateLimit-Policy": `"2-in-1m";q=2;w=60`, "RateLimit": `"2-in-1m";r=` + r + `;t=` + t}

@@ -220,7 +220,7 @@ var levelCases = []testCase{
 		}),
 		steps: []step{
 			{request: inTeam("bob", "blue"), want: unlimited},
-			{request: inTeam("mallory", "blue"), want: problem(http.StatusForbidden, blank(403, "The request is from somebody who is blocked."), nil)},
+			{request: inTeam("mallory", "blue"), want: problem(http.StatusForbidden, blank(403, "The sender of the request is blocked."), nil)},
 			{request: inTeam("ann", "blue"), want: served(leveled("r=1;t=30", "r=2;t=1200", "r=3;t=900"))},
 		},
 	},

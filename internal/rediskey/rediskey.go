@@ -8,7 +8,7 @@
 //
 // The part in braces is the hash tag, so all names of a weir key live in one slot of
 // a cluster. Text of users can't end the tag. Different weir keys never share a
-// name. A scope and key of over 120 bytes together become a hash.
+// name. Scope and key become a hash if they have over 120 bytes, or over 240 escaped.
 package rediskey
 
 import (

@@ -265,7 +265,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// unforgiving is a store that takes nothing back, like a redisstore without scripts.
+// unforgiving is a store that takes nothing back, like a plainstore.
 type unforgiving struct{ *behind }
 
 func (u unforgiving) Take(ctx context.Context, req store.Request) (store.Decision, error) {

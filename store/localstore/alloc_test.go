@@ -51,7 +51,7 @@ func TestOneLimitAllocatesNothing(t *testing.T) {
 
 // TestSeveralLimitsAllocateTheirStates: the states in the decision are the only allocation.
 func TestSeveralLimitsAllocateTheirStates(t *testing.T) {
-	for _, n := range []int{2, 3, mostSmall} {
+	for _, n := range []int{2, 3, maxSmall} {
 		for name, test := range map[string]struct {
 			rate    int64
 			cost    int64
@@ -80,8 +80,8 @@ func TestSeveralLimitsAllocateTheirStates(t *testing.T) {
 	}
 }
 
-// mostSmall is the maximum number of limits of a key that takes little memory.
-const mostSmall = 8
+// maxSmall is the maximum number of limits of a key that takes little memory.
+const maxSmall = 8
 
 // TestReservingAllocatesTheReceipt: the receipt is the only allocation.
 func TestReservingAllocatesTheReceipt(t *testing.T) {

@@ -104,7 +104,7 @@ const full = -1
 // exact.Take.
 func (s *Store) admit(hold *store.Hold, e *entry, fresh, now int64) int64 {
 	if hold.Asked() {
-		if end := e.full(hold.Max, now); end > 0 {
+		if end := e.room(hold.Max, now); end > 0 {
 			return end
 		}
 	}

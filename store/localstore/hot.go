@@ -27,10 +27,10 @@ const (
 	isHot = -1
 
 	hotPlaces = 64 // of a shard
-	// mostLate is the longest time, in µs, from a call's look at the clock to its change of a
+	// maxLate is the longest time, in µs, from a call's look at the clock to its change of a
 	// state. A call refused for at most that long looks at the clock again, as a later call
 	// may have been faster.
-	mostLate = 10_000
+	maxLate = 10_000
 )
 
 // hots are a shard's hot keys, by their hashes: one for each place.
@@ -73,10 +73,10 @@ func (k *hot) take(a *ask, now int64, clock func() int64) (o store.Outcome, done
 		}
 		st, slot := exact.State{A: tat}, now
 		if takes {
-			_, slot = c.Slot(&st, nil, now, min(a.cost+a.leave, c.Max))
+			_, slot = c.Slot(&st, nil, now, min(a.cost+a.reserve, c.Max))
 		}
 		switch wait := slot - now; {
-		case wait > 0 && wait <= mostLate && again:
+		case wait > 0 && wait <= maxLate && again:
 			now, again = clock(), false
 			continue
 		case wait > 0 && wait <= a.maxWait:

@@ -22,14 +22,14 @@ func (l *leases) sweep(now int64) {
 
 func (l *leases) remove(e *list.Element) { delete(l.byID, l.order.Remove(e).(lease).id) }
 
-// full returns the instant from which there is room for another of most leases, if none is
-// renewed; 0: there is room now.
-func (l *leases) full(most, now int64) int64 {
+// room returns the instant from which one more lease fits under the maximum, if none is
+// renewed; 0: now.
+func (l *leases) room(max, now int64) int64 {
 	if l == nil {
 		return 0
 	}
 	l.sweep(now)
-	over := int64(l.order.Len()) - most
+	over := int64(l.order.Len()) - max
 	if over < 0 {
 		return 0
 	}

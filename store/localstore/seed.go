@@ -80,11 +80,11 @@ func (e *entry) seedLog(windows []logged) {
 
 // seedSmall is Seed for a small key. For other keys it reports false, and changes nothing.
 func (s *Store) seedSmall(sh *shard, k *id, m *store.Memory, now int64) bool {
-	if len(m.Limits) > mostLimits || sh.keys[*k] != nil {
+	if len(m.Limits) > maxLimits || sh.keys[*k] != nil {
 		return false
 	}
-	var room [mostLimits]exact.State
-	var charges [mostLimits]store.Charge
+	var room [maxLimits]exact.State
+	var charges [maxLimits]store.Charge
 	seeds := room[:len(m.Limits)]
 	for i := range seeds {
 		if !isSmall(&m.Limits[i]) {

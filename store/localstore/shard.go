@@ -55,8 +55,8 @@ func (e *entry) hold(id string, end int64) {
 	e.setLapse()
 }
 
-// full returns the instant from which there is room for another of most leases; 0: now.
-func (e *entry) full(most, now int64) int64 { return e.leases.full(most, now) }
+// room returns the instant from which one more lease of the key fits; 0: now.
+func (e *entry) room(max, now int64) int64 { return e.leases.room(max, now) }
 
 // add keeps a new entry. There must be room for it.
 func (sh *shard) add(e *entry) {

@@ -21,19 +21,19 @@ const (
 type shards struct {
 	all    [shardCount]shard
 	secret [32]byte // of the hashes of long keys
-	most   int64
+	max    int64
 	count  atomic.Int64  // of keys
 	next   atomic.Uint32 // where the search for room goes on
 }
 
 func (s *shards) init(maxKeys int) {
-	s.most = int64(maxKeys)
+	s.max = int64(maxKeys)
 	rand.Read(s.secret[:])
 }
 
 // id returns the stored name of a key.
 func (s *shards) id(scope, key string) id {
-	if len(key) > longestText {
+	if len(key) > maxText {
 		key = digest(&s.secret, key)
 	}
 	return id{scope, key}
@@ -151,7 +151,7 @@ func (s *shards) makeRoom(n, now int64) bool {
 	for visits := 0; ; {
 		count := s.count.Load()
 		switch {
-		case count+n <= s.most:
+		case count+n <= s.max:
 			if s.count.CompareAndSwap(count, count+n) {
 				return true
 			}

@@ -13,8 +13,8 @@ import (
 // id is a key in a scope.
 type id struct{ scope, key string }
 
-// longestText is the longest key that is kept as it is.
-const longestText = 120
+// maxText is the longest key that is kept as it is.
+const maxText = 120
 
 // digest returns the hash of a long key. Callers do not know the secret, so they can't make a
 // key equal to the hash of another.
@@ -65,8 +65,8 @@ type class struct {
 	whole bool         // a unit of a GCRA limit takes whole microseconds
 }
 
-// mostLimits is the maximum number of limits of a small key.
-const mostLimits = 8
+// maxLimits is the maximum number of limits of a small key.
+const maxLimits = 8
 
 // isSmall reports whether a small key can have the state of a limit. The state of a sliding
 // window grows.
@@ -118,11 +118,11 @@ func (c *class) at(i int) *exact.Rule {
 // ask is a request for units of a key.
 type ask struct {
 	id
-	hash        uint64
-	charges     []store.Charge // for their limits
-	class       *class         // of the limits in the scope, if known
-	cost, leave int64          // of the only charge
-	maxWait     int64
+	hash          uint64
+	charges       []store.Charge // for their limits
+	class         *class         // of the limits in the scope, if known
+	cost, reserve int64          // of the only charge
+	maxWait       int64
 }
 
 // take decides a request under one limit, given the state. It returns the earliest slot. It
@@ -134,7 +134,7 @@ func (c *class) take(a *ask, st *exact.State, now int64) (slot int64, done bool)
 	if a.cost == 0 || a.cost > c.Max {
 		return now, true
 	}
-	_, slot = c.Slot(st, nil, now, min(a.cost+a.leave, c.Max))
+	_, slot = c.Slot(st, nil, now, min(a.cost+a.reserve, c.Max))
 	switch {
 	case slot <= now:
 		c.Book(st, now, a.cost)

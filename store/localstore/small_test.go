@@ -91,7 +91,7 @@ func likeOthers(t *testing.T, rng *rand.Rand) {
 		if fmt.Sprint(a) != fmt.Sprint(b) {
 			t.Fatalf("%+v:\nsmall %+v\nlarge %+v", req, a, b)
 		}
-		if req.MaxWait == 0 && !req.HasReserve() && prepared != nil {
+		if req.MaxWait == 0 && req.Charges[0].Reserve == 0 && prepared != nil {
 			if o, done, err := prepared.Take(key, req.Charges[0].Cost); err != nil {
 				t.Fatal(err)
 			} else if done {

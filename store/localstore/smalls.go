@@ -40,7 +40,7 @@ func (m *smalls) take(a *ask, t *taken, clock func() int64) (found, done bool) {
 	m.hot.cool(at)
 	t.class = m.classes[at.class].of
 	t.slot, done = t.class.take(a, &at.state, t.now)
-	if t.slot > t.now && t.slot-t.now <= mostLate && t.class.whole { // The key may have been hot.
+	if t.slot > t.now && t.slot-t.now <= maxLate && t.class.whole { // The key may have been hot.
 		t.now = m.latest(clock())
 		t.slot, done = t.class.take(a, &at.state, t.now)
 	}

@@ -26,9 +26,9 @@ type members struct {
 	rows rows
 }
 
-// mostClasses is the maximum number of classes of a shard's small keys. It is small, as each
+// maxClasses is the maximum number of classes of a shard's small keys. It is small, as each
 // new key searches all classes.
-const mostClasses = 32
+const maxClasses = 32
 
 // Parts of a hash: bits 0 to 5 choose the shard, 6 to 12 are the tag, 14 to 19 the
 // place of a hot key, and 32 to 63 the home of a slot.
@@ -126,7 +126,7 @@ func (t *table) class(scope string, charges []store.Charge, with *class) int {
 			index = i
 		}
 	}
-	if index < 0 && len(t.classes) == mostClasses {
+	if index < 0 && len(t.classes) == maxClasses {
 		return -1
 	}
 	if with == nil {
@@ -202,7 +202,7 @@ func (m *members) further(at *small) []exact.State {
 
 // pack moves the used rows together, into the slots of a new table.
 func (t *table) pack() {
-	var old [mostClasses]rows
+	var old [maxClasses]rows
 	for i := range t.classes {
 		m := &t.classes[i]
 		old[i] = m.rows

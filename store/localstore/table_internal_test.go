@@ -133,17 +133,17 @@ func TestMostClasses(t *testing.T) {
 	if tab.class("twins", []store.Charge{{Limit: l}, {Limit: store.Per(2, time.Second)}, {Limit: l}}, nil) >= 0 {
 		t.Fatal("a class of one limit twice")
 	}
-	for n := range mostClasses {
+	for n := range maxClasses {
 		if add(n) < 0 {
 			t.Fatalf("no room for limit %d", n)
 		}
 	}
-	if add(mostClasses) >= 0 {
+	if add(maxClasses) >= 0 {
 		t.Fatal("one more")
 	}
 	k := id{key: "7"}
 	tab.remove(tab.find(maphash.String(seed, "7"), &k, nil))
-	if add(mostClasses) < 0 || len(tab.classes) != mostClasses {
+	if add(maxClasses) < 0 || len(tab.classes) != maxClasses {
 		t.Fatalf("no room in the place of one that is gone, %d classes", len(tab.classes))
 	}
 }

@@ -9,14 +9,14 @@ import (
 // several is a request with several charges of a small key.
 type several struct {
 	ask
-	states  [mostLimits]exact.State
-	slots   [mostLimits]int64 // the earliest of each limit
+	states  [maxLimits]exact.State
+	slots   [maxLimits]int64 // the earliest of each limit
 	verdict exact.Verdict
 }
 
 // areSmall reports whether a small key can have the states of all charges.
 func areSmall(charges []store.Charge) bool {
-	if len(charges) > mostLimits || !keys.One(charges) {
+	if len(charges) > maxLimits || !keys.One(charges) {
 		return false
 	}
 	for i := range charges {
@@ -46,7 +46,7 @@ func (s *Store) takeSeveral(req *store.Request) (d store.Decision, done bool, er
 	if !done || err != nil {
 		return d, done, err
 	}
-	var room [mostLimits]exact.Outcome
+	var room [maxLimits]exact.Outcome
 	outcomes := room[:len(req.Charges)]
 	for i := range outcomes {
 		o := &outcomes[i]

@@ -11,8 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// leastACL is the line of docs/redis.md for this package.
-const leastACL = "on >password resetkeys ~weir:* resetchannels -@all +set +incrby +pttl +pexpire +get +del +multi +exec"
+// minACL is the line of docs/redis.md for this package.
+const minACL = "on >password resetkeys ~weir:* resetchannels -@all +set +incrby +pttl +pexpire +get +del +multi +exec"
 
 // TestLeastACL: a user with these permissions can do everything, and needs
 // each of them.
@@ -22,7 +22,7 @@ func TestLeastACL(t *testing.T) {
 	admin := server.Client()
 	channelless := strings.HasPrefix(server.Info("server")["redis_version"], "6.0.")
 	tests := map[string]string{"": ""}
-	for _, word := range strings.Fields(leastACL) {
+	for _, word := range strings.Fields(minACL) {
 		if command, ok := strings.CutPrefix(word, "+"); ok {
 			tests[command] = " -" + command
 		}
@@ -31,7 +31,7 @@ func TestLeastACL(t *testing.T) {
 		t.Run("without "+command, func(t *testing.T) {
 			user := "weir" + command
 			args := []any{"ACL", "SETUSER", user}
-			for _, rule := range strings.Fields(leastACL + less) {
+			for _, rule := range strings.Fields(minACL + less) {
 				if rule != "resetchannels" || !channelless {
 					args = append(args, rule)
 				}

@@ -28,7 +28,7 @@ func (s *Store) ask(ctx context.Context, req *store.Request, keys []script.Key, 
 	if len(req.Restore) > 0 {
 		reply, err = s.restoreAnd(ctx, req.Restore, args)
 	} else {
-		reply, err = s.run(ctx, &script.Take, args)
+		reply, err = s.runScript(ctx, &script.Take, args)
 	}
 	if err != nil {
 		return v, nil, err

@@ -28,7 +28,7 @@ const (
 type Finding struct {
 	// Name is the kind of finding, as "eviction". docs/redis.md lists all.
 	Name  string
-	Level Level
+	Level Level // how much the finding matters
 	// Server is the address of the server. Empty: the finding is about the client.
 	Server string
 	// What names the fault, and Remedy the repair, for people.

@@ -40,7 +40,7 @@ func (s *Store) Renew(ctx context.Context, scope, key string, lease time.Duratio
 	}
 	held := rediskey.Held(s.name(scope, key))
 	for some := range slices.Chunk(ids, maxIDs) {
-		reply, err := s.run(ctx, &script.Lease, script.LeaseArgs(held, lease.Microseconds(), some, s.clock()))
+		reply, err := s.runScript(ctx, &script.Lease, script.LeaseArgs(held, lease.Microseconds(), some, s.clock()))
 		missing, err := redis.NewCmdResult(reply, err).StringSlice()
 		if err != nil {
 			return lost, err

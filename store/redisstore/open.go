@@ -78,7 +78,7 @@ func parseURL(text string) (connect, error) {
 		return nil, badURL("the name that Sentinel has for the master as master_name", "an empty one")
 	}
 	parse := kindOf(u)
-	c, err := parse.counting(*u)
+	c, err := parse.checked(*u)
 	if err != nil {
 		return nil, parse.refused(*u)
 	}
@@ -157,9 +157,9 @@ func within(text string, low, high int) bool {
 	return err == nil && low <= n && n <= high
 }
 
-// counting returns a parser that first refuses numbers that go-redis drops, panics at or
+// checked parses a URL, and first refuses numbers that go-redis drops, panics at or
 // can't dial.
-func (parse parser) counting(u url.URL) (connect, error) {
+func (parse parser) checked(u url.URL) (connect, error) {
 	query, err := url.ParseQuery(u.RawQuery)
 	negative := u.Scheme != "unix" && strings.Contains(u.Path, "/-")
 	wrong := err != nil || negative || u.Port() != "" && !within(u.Port(), 1, maxPort)
@@ -181,12 +181,12 @@ func (parse parser) counting(u url.URL) (connect, error) {
 func (parse parser) refused(u url.URL) error {
 	pairs := strings.Split(u.RawQuery, "&")
 	u.RawQuery = ""
-	if _, err := parse.counting(u); err != nil {
+	if _, err := parse.checked(u); err != nil {
 		return badURL("a port from 1 to 65535 and the number of a database as path, or the path of a unix socket", "another port or path")
 	}
 	for i, pair := range pairs {
 		u.RawQuery = pair
-		if _, err := parse.counting(u); err != nil {
+		if _, err := parse.checked(u); err != nil {
 			return badURL("options of go-redis as parameters, as read_timeout=1s", fmt.Sprintf("an unknown one or a wrong value in parameter %d", i+1))
 		}
 	}

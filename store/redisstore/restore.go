@@ -15,7 +15,7 @@ func (s *Store) Restore(ctx context.Context, m store.Memory) (lost bool, err err
 	if err := m.Validate(); err != nil {
 		return false, err
 	}
-	reply, err := s.run(ctx, &script.Restore, s.restoreArgs(&m))
+	reply, err := s.runScript(ctx, &script.Restore, s.restoreArgs(&m))
 	return reply == int64(1), err
 }
 
@@ -57,7 +57,7 @@ func (s *Store) restoreAnd(ctx context.Context, list []store.Memory, take []any)
 	}
 	reply, err := commands[len(list)].Result()
 	if undecided(err) {
-		return s.run(ctx, &script.Take, take)
+		return s.runScript(ctx, &script.Take, take)
 	}
 	return reply, s.failed(err)
 }

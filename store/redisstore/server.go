@@ -104,8 +104,8 @@ const (
 	splitPause = 5 * time.Millisecond
 )
 
-// run runs a script. It sets the first two of args.
-func (s *server) run(ctx context.Context, text *script.Text, args []any) (any, error) {
+// runScript runs a script. It sets the first two of args.
+func (s *server) runScript(ctx context.Context, text *script.Text, args []any) (any, error) {
 	for try := 1; ; try++ {
 		call := [1]rediscall.Once{rediscall.New(ctx, byHash(text, args)...)}
 		s.eval(ctx, text, call[:])

@@ -17,7 +17,7 @@ type entry[K comparable, C any] struct {
 	ctx     context.Context // for its deadline
 	batch   *batch[K, C]    // nil: unsent
 	decided bool            // done has its value, or gets it soon
-	left    bool            // the caller left; whoever finds the entry next releases it
+	left    bool            // the caller left; the next finder of the entry releases it
 	done    chan struct{}   // gets one value when the call is decided
 
 	call C

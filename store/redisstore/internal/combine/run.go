@@ -20,7 +20,7 @@ func (q *Queue[K, C]) join(key K, e *entry[K, C]) *batch[K, C] {
 	k := q.keyOf(key)
 	waits := k.underWay >= q.pace.ofKey() || q.underWay >= q.pace.trips || len(q.ready) > 0 || len(k.calls) > 0
 	if k.calls = append(k.calls, e); waits {
-		q.settle(k)
+		q.update(k)
 		return nil
 	}
 	b := q.batches.Get().(*batch[K, C])
@@ -108,7 +108,7 @@ func (q *Queue[K, C]) next(b *batch[K, C], here bool) {
 	}
 	for _, k := range b.keys {
 		k.underWay--
-		q.settle(k)
+		q.update(k)
 	}
 	var first *batch[K, C]
 	for b.reset(); q.underWay < q.pace.trips && q.fill(b); b = q.batches.Get().(*batch[K, C]) {

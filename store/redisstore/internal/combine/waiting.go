@@ -21,9 +21,9 @@ func (q *Queue[K, C]) keyOf(key K) *keyState[K, C] {
 	return k
 }
 
-// settle makes a key ready if it is free and has unsent calls, and drops a key without calls. A
+// update makes a key ready if it is free and has unsent calls, and drops a key without calls. A
 // key is free while fewer than ofKey batches under way have it.
-func (q *Queue[K, C]) settle(k *keyState[K, C]) {
+func (q *Queue[K, C]) update(k *keyState[K, C]) {
 	switch {
 	case len(k.calls) > 0:
 		if !k.ready && k.underWay < q.pace.ofKey() {
@@ -50,7 +50,7 @@ func (q *Queue[K, C]) fill(b *batch[K, C]) bool {
 		k.ready = false
 		k.calls = slices.DeleteFunc(k.calls, q.gone)
 		b.add(k, q.config.MaxCalls-len(b.calls))
-		q.settle(k)
+		q.update(k)
 	}
 	q.ready = slices.Delete(q.ready, 0, n)
 	return len(b.calls) > 0
