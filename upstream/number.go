@@ -13,7 +13,7 @@ const (
 	maxLines      = 8    // of one name
 	maxNames      = 64   // about limits
 	maxItems      = 32   // of a list
-	maxLineLength = 1024 // bytes; longer lines are ignored
+	maxLineLength = 4096 // bytes; longer lines are ignored
 )
 
 // oneLine returns all lines of a header as one; empty if they are too long to read.
