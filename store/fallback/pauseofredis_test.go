@@ -75,7 +75,7 @@ func TestShortPauseOpensNothing(t *testing.T) {
 				}
 				f := newFleet(t, 1, 0, fallback.Config{})
 				f.recover()
-				slow, watch := watchAnswers(t, f.server.Addr), watchStalls(t)
+				slow, watch := watchAnswers(t, f.proxy.Addr), watchStalls(t)
 				ctx, cancel := context.WithCancel(context.Background())
 				var wg sync.WaitGroup
 				var local, asked atomic.Int64
@@ -161,7 +161,7 @@ func (a *answers) answered(took time.Duration) {
 	}
 }
 
-// watchAnswers sends PING on a connection of its own until the test ends.
+// watchAnswers sends PING on a connection of its own until the test ends, by the way of the calls.
 func watchAnswers(t testing.TB, addr string) *answers {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
