@@ -26,11 +26,18 @@ type fleet struct {
 func newFleet(t *testing.T, cfg Config) *fleet {
 	t.Helper()
 	f := &fleet{server: redistest.Start(t)}
-	f.client = f.server.Client(redisstore.Configure)
+	f.client = f.server.Client(patient, redisstore.Configure)
 	cfg.Client = f.client
 	f.dash = newDashboard(t, cfg)
 	f.limiter = newLimiter(t, f.client, "api", perMinute, nil)
 	return f
+}
+
+// patience is the maximum wait for an answer or a change: a busy machine is no reason to fail.
+const patience = 20 * time.Second
+
+func patient(o *redis.Options) {
+	o.DialTimeout, o.ReadTimeout, o.PoolTimeout = patience, patience, patience
 }
 
 var perMinute = weir.PerMinute(10)
@@ -75,7 +82,7 @@ func stateOf(t *testing.T, d *Dashboard) *frame {
 // await asks for the data until it is right.
 func (f *fleet) await(t *testing.T, want string, right func(*frame) bool) *frame {
 	t.Helper()
-	deadline := time.Now().Add(5 * time.Second)
+	deadline := time.Now().Add(patience)
 	for {
 		got := f.state(t)
 		if right(got) {

@@ -61,7 +61,7 @@ func TestHostileTexts(t *testing.T) {
 func TestErrorsHoldNoKey(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, "--rename-command", "EVALSHA", "")
-	c := server.Client(redisstore.Configure)
+	c := server.Client(patient, redisstore.Configure)
 	for _, show := range []bool{false, true} {
 		d := newDashboard(t, Config{Client: c, ShowKeys: show, AllowChanges: true})
 		if err := newLimiter(t, c, "api", perMinute, d.Observe).Reset(t.Context(), "jane"); err == nil || !strings.Contains(err.Error(), "unknown command") {
@@ -91,7 +91,7 @@ func TestErrorsHoldNoKey(t *testing.T) {
 func TestSingleRequestsReadRarely(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, Config{Interval: time.Minute})
-	f.state(t)
+	f.await(t, "the first reading", func(got *frame) bool { return got.Redis.Error == "" && got.Redis.Age >= 0 })
 	reads := f.server.CommandsDuring(func() {
 		for range 20 {
 			if got := f.state(t); got.Redis.Error != "" || got.Redis.Age < 0 {

@@ -28,12 +28,15 @@ func runOn(ctx context.Context, url string, args ...string) result {
 	return result{c, out.String(), errs.String()}
 }
 
+// patience has options of a client that waits for a busy machine.
+const patience = "?dial_timeout=10s&read_timeout=10s&pool_timeout=10s"
+
 // started starts a server with keys. Of api, user:1 has used 8 of 25 units, and user:2
 // all. Of stripe, live has three waiting calls.
 func started(t *testing.T) (url string, client *redis.Client) {
 	t.Helper()
 	server := redistest.Start(t)
-	url = "redis://" + server.Addr
+	url = "redis://" + server.Addr + patience
 	s, err := redisstore.Open(url, redisstore.Config{})
 	must(t, err)
 	t.Cleanup(func() { _ = s.Close() })
@@ -237,7 +240,7 @@ func TestPauseResumeReset(t *testing.T) {
 func TestBench(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	url := "redis://" + server.Addr + "?read_timeout=10s"
+	url := "redis://" + server.Addr + patience
 	got := runOn(t.Context(), url, "bench", "--duration", "30ms", "--callers", "4", "--keys", "3")
 	if got.code != 0 || !strings.Contains(got.out, "PING") || !strings.Contains(got.out, "1 caller ") || !strings.Contains(got.out, "4 callers") {
 		t.Errorf("%d: %s%s", got.code, got.out, got.errs)
@@ -313,7 +316,7 @@ func TestAway(t *testing.T) {
 // keysOn makes 12 keys on a cluster, and returns its URL.
 func keysOn(t *testing.T, cluster *redistest.Cluster) (url string) {
 	t.Helper()
-	url = "redis://" + cluster.Addrs[0] + "?addr=" + cluster.Addrs[1]
+	url = "redis://" + cluster.Addrs[0] + patience + "&addr=" + cluster.Addrs[1]
 	s, err := redisstore.Open(url, redisstore.Config{})
 	must(t, err)
 	defer s.Close()
@@ -379,7 +382,7 @@ func TestOneServerAway(t *testing.T) {
 func TestCounters(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	url, client := "redis://"+server.Addr, server.Client()
+	url, client := "redis://"+server.Addr+patience, server.Client()
 	for _, key := range []string{"weir:{exports:a}:0", "weir:{exports:b}:0", "weir:{imports:a}:0"} {
 		must(t, client.Set(t.Context(), key, 3, time.Minute).Err())
 	}

@@ -54,7 +54,7 @@ func TestDashRefuses(t *testing.T) {
 		{"all addresses", url, ":8377", exitUsage, "--public"},
 		{"no port", url, "127.0.0.1", exitUsage, "want a loopback address with a port"},
 		{"an unknown port", url, "127.0.0.1:99999", exitUsage, `--listen "127.0.0.1:99999": `},
-		{"an address in use", url, strings.TrimPrefix(url, "redis://"), exitUsage, "address already in use: name another address"},
+		{"an address in use", url, strings.TrimSuffix(strings.TrimPrefix(url, "redis://"), patience), exitUsage, "address already in use: name another address"},
 		{"no Redis", "redis://127.0.0.1:1", "127.0.0.1:0", exitAway, "Redis up?"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -26,7 +26,8 @@ func TestEmbedded(t *testing.T) {
 func exercise(t *testing.T, s redisServer) {
 	t.Helper()
 	defer s.close()
-	options := &redis.Options{Addr: s.addr()}
+	const patience = 10 * time.Second // for a busy machine
+	options := &redis.Options{Addr: s.addr(), DialTimeout: patience, ReadTimeout: patience}
 	redisstore.Configure(options)
 	client := redis.NewClient(options)
 	defer func() { _ = client.Close() }()
@@ -49,7 +50,11 @@ func exercise(t *testing.T, s redisServer) {
 	}
 	away := func(what string, hung bool) {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		timeout := patience
+		if hung {
+			timeout = 200 * time.Millisecond
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), timeout)
 		defer cancel()
 		err := client.Get(ctx, "key").Err()
 		// The context's deadline is also the socket's, which may end a little earlier.

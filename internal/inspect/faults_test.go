@@ -61,7 +61,7 @@ func TestFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			client := redistest.Start(t).Client(redisstore.Configure)
+			client := redistest.Start(t).Client(patient, redisstore.Configure)
 			fill(t, client)
 			i := newInspector(t, client, "")
 			test.plant(t, client, i)

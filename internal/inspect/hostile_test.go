@@ -46,7 +46,7 @@ func plant(t *testing.T, c *redis.Client) (foreign int) {
 // TestHostileKeys: keys of another program are findings with texts that suit a terminal.
 func TestHostileKeys(t *testing.T) {
 	t.Parallel()
-	c := redistest.Start(t).Client(redisstore.Configure)
+	c := redistest.Start(t).Client(patient, redisstore.Configure)
 	n := plant(t, c)
 	i := newInspector(t, c, "")
 	l, err := i.List(t.Context(), Query{})
@@ -99,7 +99,7 @@ func isPrintable(text string) bool {
 func TestLargeValues(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	c := server.Client(redisstore.Configure)
+	c := server.Client(patient, redisstore.Configure)
 	const keys, size = 20, 4 << 20
 	for i := range keys {
 		must(t, c.SetRange(t.Context(), fmt.Sprint("weir:{api:", i, "}"), size, "x").Err())

@@ -162,17 +162,18 @@ func testKeys(t *testing.T, client redis.UniversalClient, servers int) {
 
 func TestSingle(t *testing.T) {
 	t.Parallel()
-	testKeys(t, redistest.Start(t).Client(redisstore.Configure), 1)
+	testKeys(t, redistest.Start(t).Client(patient, redisstore.Configure), 1)
 }
 
 func TestCluster(t *testing.T) {
 	t.Parallel()
-	testKeys(t, redistest.StartCluster(t).Client(redisstore.ConfigureCluster), 3)
+	testKeys(t, redistest.StartCluster(t).Client(patientCluster, redisstore.ConfigureCluster), 3)
 }
 
 func TestRing(t *testing.T) {
 	t.Parallel()
 	o := &redis.RingOptions{Addrs: map[string]string{"a": redistest.Start(t).Addr, "b": redistest.Start(t).Addr}}
+	o.ReadTimeout = patience
 	redisstore.ConfigureRing(o)
 	ring := redis.NewRing(o)
 	t.Cleanup(func() { _ = ring.Close() })
@@ -273,7 +274,7 @@ func TestReadsOnly(t *testing.T) {
 // TestAgrees: the state and Peek agree, under traffic.
 func TestAgrees(t *testing.T) {
 	t.Parallel()
-	client := redistest.Start(t).Client(redisstore.Configure)
+	client := redistest.Start(t).Client(patient, redisstore.Configure)
 	i := newInspector(t, client, "")
 	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
 		l := newLimiter(t, client, weir.Config{Name: a.String(), Limits: []weir.Limit{weir.Per(1000, time.Hour).By(a)}})
@@ -306,7 +307,7 @@ func TestAgrees(t *testing.T) {
 // free.
 func TestQueueOfWindows(t *testing.T) {
 	t.Parallel()
-	client := redistest.Start(t).Client(redisstore.Configure)
+	client := redistest.Start(t).Client(patient, redisstore.Configure)
 	i := newInspector(t, client, "")
 	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
 		l := newLimiter(t, client, weir.Config{Name: a.String(), Limits: []weir.Limit{weir.Per(10, 365*24*time.Hour).By(a)}})
@@ -325,7 +326,7 @@ func TestQueueOfWindows(t *testing.T) {
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	client := server.Client(redisstore.Configure)
+	client := server.Client(patient, redisstore.Configure)
 	i := newInspector(t, client, "")
 	for _, name := range []string{"", "api:user", "weir:{api:user}:log", "other:{api:user}"} {
 		if _, err := i.Stored(t.Context(), name); !errors.Is(err, weir.ErrConfig) {
@@ -350,7 +351,7 @@ func TestErrors(t *testing.T) {
 func TestOneServerAway(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t, "--cluster-require-full-coverage", "no")
-	client := cluster.Client(redisstore.ConfigureCluster)
+	client := cluster.Client(patientCluster, redisstore.ConfigureCluster)
 	fill(t, client)
 	i := newInspector(t, client, "")
 	all, err := i.List(t.Context(), Query{})

@@ -221,7 +221,7 @@ func TestSurveyOfARingThatIsDown(t *testing.T) {
 func TestSurveyWithoutOneServer(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t, "--cluster-require-full-coverage", "no")
-	client := cluster.Client(redisstore.ConfigureCluster)
+	client := cluster.Client(patientCluster, redisstore.ConfigureCluster)
 	n := fill(t, client)
 	s := newSurvey(t, client, 1000)
 	read := func() ([]*Key, error) {
@@ -262,7 +262,7 @@ func TestSurveyWithoutOneServer(t *testing.T) {
 // there.
 func TestSurveyAfterAFailover(t *testing.T) {
 	t.Parallel()
-	client := redistest.StartCluster(t).Client(redisstore.ConfigureCluster)
+	client := redistest.StartCluster(t).Client(patientCluster, redisstore.ConfigureCluster)
 	n := fill(t, client)
 	s := newSurvey(t, client, 1000)
 	keys, _, err := s.Read(t.Context())

@@ -29,7 +29,7 @@ func TestSlotsBookedAheadOutliveAFault(t *testing.T) {
 			f.proxy.Set(f.well)
 			f.recover()
 		}},
-		{"quiet restart", func(f *fleet) { f.server.Restart() }},
+		{"quiet restart", func(f *fleet) { f.restartQuietly() }},
 		{"quiet flush", func(f *fleet) { f.admin.FlushAll(context.Background()) }},
 	} {
 		if fault.name == "refused" && !long.Enabled {

@@ -199,6 +199,15 @@ func (f *fleet) vanish() {
 	f.recover()
 }
 
+// restartQuietly restarts Redis without its memory. All connections end before, so no call of
+// a process fails that makes none meanwhile.
+func (f *fleet) restartQuietly() {
+	f.t.Helper()
+	f.server.Kill()
+	eventually(f.t, "connections outlive the server", func() bool { return f.proxy.Open() == 0 })
+	f.server.Restart()
+}
+
 // allow makes one call. It fails the test on an error.
 func allow(t testing.TB, l *weir.Limiter, key string) weir.Decision {
 	t.Helper()

@@ -14,15 +14,16 @@ import (
 
 // outcome is the effect of a fault on a service.
 type outcome struct {
-	firstP50, firstP99   time.Duration // added to requests of the first second
-	openP50              time.Duration // added from 100 ms after the breaker opened on
-	openP99, openMax     time.Duration
-	degraded             int64
-	total, lost, errors5 int
-	changes              int
-	causes               []string
-	before, most         int // goroutines
-	recovery, lag        time.Duration
+	firstP50, firstP99 time.Duration // added to requests of the first second
+	openP50            time.Duration // added from 100 ms after the breaker opened on
+	openP99, openMax   time.Duration
+	degraded           int64
+	sent, total        int // requests, and their answers
+	lost, errors5      int
+	changes            int
+	causes             []string
+	before, most       int // goroutines
+	recovery, lag      time.Duration
 }
 
 // suffer runs a fault for a time on a service for each kind of client, and waits for
@@ -86,11 +87,11 @@ func (v *service) during(o *outcome, start, end time.Time) {
 	o.lag = v.lag()
 }
 
-// answers counts the clients' answers.
+// answers counts the clients' requests and answers.
 func (v *service) answers(o *outcome) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	o.lost = len(v.lost)
+	o.sent, o.lost = len(v.late), len(v.lost)
 	for status, n := range v.statuses {
 		o.total += n
 		if status >= 500 {
@@ -108,8 +109,9 @@ func TestOutages(t *testing.T) {
 			for i, o := range suffer(t, f, 1200*time.Millisecond, false, true) {
 				client := clients[i]
 				t.Logf("%s: %+v", client, o)
-				if o.errors5 > 0 || o.lost > 0 || o.total < 100 {
-					t.Errorf("%s: %d answers, %d of them 5xx, %d lost", client, o.total, o.errors5, o.lost)
+				// A busy machine sends few requests. Some were under way at the reset.
+				if o.errors5 > 0 || o.lost > 0 || o.total < o.sent {
+					t.Errorf("%s: %d answers to %d requests, %d of them 5xx, %d lost", client, o.total, o.sent, o.errors5, o.lost)
 				}
 				if !f.harmless && o.degraded == 0 {
 					t.Errorf("%s: no decision was degraded", client)

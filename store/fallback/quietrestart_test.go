@@ -18,7 +18,7 @@ var quietLosses = []struct {
 	name string
 	lose func(t testing.TB, f *fleet, keys ...string)
 }{
-	{"restart", func(_ testing.TB, f *fleet, _ ...string) { f.server.Restart() }},
+	{"restart", func(_ testing.TB, f *fleet, _ ...string) { f.restartQuietly() }},
 	{"flush", func(t testing.TB, f *fleet, _ ...string) {
 		if err := f.admin.FlushAll(context.Background()).Err(); err != nil {
 			t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/url"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -62,10 +63,19 @@ func TestOpenDecides(t *testing.T) {
 	}
 }
 
-// open opens a store until the end of the test.
-func open(t *testing.T, url string) *Store {
+// open opens a store until the end of the test. Its client waits for a busy machine.
+func open(t *testing.T, text string) *Store {
 	t.Helper()
-	s, err := Open(url, Config{})
+	u, err := url.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := u.Query()
+	for _, name := range []string{"dial_timeout", "read_timeout", "pool_timeout"} {
+		options.Set(name, "10s")
+	}
+	u.RawQuery = options.Encode()
+	s, err := Open(u.String(), Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -75,7 +75,7 @@ func (e *entry) restore(r *Restore, key string, now int64) {
 // sent notes that a restore has ended, and whether the primary knows its memories now. A
 // spending that has grown since stays.
 func (e *entry) sent(r *Restore, known bool) {
-	m := e.more
+	m := e.extra() // The key may have been forgotten meanwhile, and have come again.
 	if m.sending == r {
 		m.sending = nil
 	}

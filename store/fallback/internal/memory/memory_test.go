@@ -1,7 +1,9 @@
 package memory_test
 
 import (
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -199,6 +201,34 @@ func TestLacking(t *testing.T) {
 	m.Lose(charges(long), answer(now))
 	if r, _ := m.Due(charges(long), now+6, false); r == nil || r.Memories[0].Key != long || r.Memories[0].Spent != nil {
 		t.Errorf("due: %+v", r)
+	}
+}
+
+// TestForgottenInARestore: a key is forgotten while a restore is under way, and comes again. The
+// end of the restore changes nothing that other keys share, which the race detector sees.
+func TestForgottenInARestore(t *testing.T) {
+	t.Parallel()
+	m, c := open(1000), charges("k")
+	for i := range 200 { // in all shards
+		m.Learn(charges(fmt.Sprint("other", i)), answer(now))
+	}
+	m.Spend(c, c, 1, now, now, 1)
+	r, _ := m.Due(c, now, false)
+	if r == nil {
+		t.Fatal("nothing to restore")
+	}
+	m.Forget("s", "k")
+	m.Learn(c, answer(now))
+	var wg sync.WaitGroup
+	wg.Go(func() { m.Sent(r, true) })
+	wg.Go(func() {
+		for range m.Lacking(now) {
+			t.Error("a key is lacking")
+		}
+	})
+	wg.Wait()
+	if r, _ := m.Due(c, now, false); r != nil {
+		t.Errorf("the new entry has to be restored: %+v", r)
 	}
 }
 

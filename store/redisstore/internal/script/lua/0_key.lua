@@ -216,8 +216,7 @@ end,
 
 -- Finds the earliest slot at which all limits admit n calls.
 find = function(k, n)
-  local c, limits, v, q = k.clock, k.limits, k.v, k.queue
-  local b = v
+  local c, limits, v, b, q = k.clock, k.limits, k.v, k.v, k.queue
   if q and q.last > b then b = q.last end
   if c then b = F.C.floor(c, b, now) end
   local f, s, natural, timed = v, v, false, c
@@ -226,17 +225,14 @@ find = function(k, n)
     local kind = l.kind
     if l.cost == 0 then
       l.slot = now
-    elseif kind == 'g' then
+    elseif kind == 'g' or kind == 'w' then
       local x, y
-      if n == 1 then x, y = F.gcra_slot(l, v, l.nw, l.nr) else x, y = F.gcra_slot(l, v, F.N.need(l, n)) end
-      natural = y > v and y >= b and l.nw == l.iw and l.nr == l.ir
+      if kind == 'w' then
+        y = F.G.slot(k.log, l, v, l.cost * (n - 1) + l.need)
+      elseif n == 1 then x, y = F.gcra_slot(l, v, l.nw, l.nr) else x, y = F.gcra_slot(l, v, F.N.need(l, n)) end
+      natural = x and y > v and y >= b and l.nw == l.iw and l.nr == l.ir
+      x = x or y
       if x > f then f = x end
-      if y > s then s = y end
-      l.slot = y > b and y or b
-    elseif kind == 'w' then
-      local y = F.G.slot(k.log, l, v, l.cost * (n - 1) + l.need)
-      natural = false
-      if y > f then f = y end
       if y > s then s = y end
       l.slot = y > b and y or b
     else
@@ -254,20 +250,17 @@ find = function(k, n)
     latest = real
     for i = 1, #limits do
       local l = limits[i]
-      local kind = l.kind
       if l.cost == 0 then
-      elseif kind == 'g' or kind == 'w' then
+      elseif l.kind == 'g' or l.kind == 'w' then
         if c then l.slot = math.max(F.C.real(standing, l.slot), now) end
       else
         local units = l.cost * (n - 1) + l.need
-        local at = kind == 'c' and F.W.counter_slot(l, from, units) or F.W.window_slot(l, from, units)
-        l.slot = at
-        if at > latest then latest = at end
+        l.slot = l.kind == 'c' and F.W.counter_slot(l, from, units) or F.W.window_slot(l, from, units)
+        latest = math.max(latest, l.slot)
       end
     end
   end
-  k.floor, k.slot, k.real, k.latest, k.natural = f, s, real, latest, natural
-  if c then k.standing = standing end
+  k.floor, k.slot, k.real, k.latest, k.natural, k.standing = f, s, real, latest, natural, standing
   return latest
 end,
 

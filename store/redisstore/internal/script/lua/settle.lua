@@ -93,10 +93,10 @@ local function restore(k, old, costs)
     k.parts = left
   end
   q.last, q.first, q.cost, q.seq = o.last, o.first, math.min(q.cost, o.cost), q.seq - 1
-  local c = k.clock
+  local c, was = k.clock, old.clock or {}
   if c then
-    c.next = old.clock and old.clock.next or 0
-    if old.clock and old.clock.pause == c.pause then c.stand = old.clock.stand end
+    c.next = was.next or 0
+    if was.pause == c.pause then c.stand = was.stand end
   end
 end
 
