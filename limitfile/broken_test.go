@@ -34,6 +34,7 @@ func TestEveryMistakeIsToldWithLineColumnAndField(t *testing.T) {
 		"broken UTF-8":                   {"default: p\n# é\nplans: {é: \xff}\n", "3:12: want text in UTF-8, got the byte 0xff"},
 		"UTF-16":                         {"\xff\xfed\x00", "1:1: want text in UTF-8, got the byte 0xff"},
 		"control character":              {"default: p\x00\n", "1:11: want text in UTF-8, got the byte 0x00"},
+		"second byte order mark":         {"\ufeffdefault: \ufeffp\n", "1:10: want text in UTF-8, got the byte 0xef"},
 		"too deep":                       {strings.Repeat("[", 20_000), "1:10001: want YAML, got a syntax error: exceeded max depth of 10000"},
 		"too long":                       {strings.Repeat("#", limitfile.MaxSize+1), "1:1: want at most 1048576 bytes, got more"},
 		"unknown field":                  {in("[1/s]") + "plan: x\n", "3:1: plan: want one of default, keys and plans, got \"plan\""},

@@ -25,6 +25,7 @@ func (m *mistakes) parse(data []byte) *yaml.Node {
 		m.add(1, 1, "", fmt.Sprintf("at most %d bytes", maxSize), "more")
 		return nil
 	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if i := bytes.IndexFunc(data, unreadable); i >= 0 {
 		line := bytes.LastIndexByte(data[:i], '\n') + 1
 		m.add(1+bytes.Count(data[:i], []byte("\n")), 1+utf8.RuneCount(data[line:i]), "", "text in UTF-8", fmt.Sprintf("the byte %#02x", data[i]))
@@ -33,10 +34,9 @@ func (m *mistakes) parse(data []byte) *yaml.Node {
 	return m.parseYAML(data)
 }
 
-// unreadable reports whether YAML does not allow a character: broken UTF-8, UTF-16 or a
-// control character.
+// unreadable reports whether YAML allows no such character: broken UTF-8, UTF-16, controls.
 func unreadable(r rune) bool {
-	return r == utf8.RuneError || unicode.IsControl(r) && !strings.ContainsRune("\t\n\r\u0085", r)
+	return strings.ContainsRune("\ufeff\ufffd\ufffe\uffff", r) || unicode.IsControl(r) && !strings.ContainsRune("\t\n\r\u0085", r)
 }
 
 // parseYAML returns the tree of the one document in data.
