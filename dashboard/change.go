@@ -39,9 +39,11 @@ func (d *Dashboard) change(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var c changeRequest
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxChange))
-	if err == nil {
-		err = json.Unmarshal(body, &c)
+	body := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxChange))
+	body.DisallowUnknownFields()
+	err := body.Decode(&c)
+	if _, more := body.Token(); err == nil && more != io.EOF {
+		err = errors.New("there is more than one")
 	}
 	if err != nil {
 		http.Error(w, "the body is no change: "+err.Error(), http.StatusBadRequest)
