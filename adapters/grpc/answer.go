@@ -62,7 +62,7 @@ type problem struct{ Title, Detail string }
 // refusal returns the answer as the error of a call.
 func (a *answer) refusal(ctx context.Context) error {
 	code := codes.Internal // also for a 500
-	if i := slices.Index(statuses[:], a.status); i >= 0 && a.status != http.StatusInternalServerError {
+	if i := slices.Index(statuses[:], a.status); i > 0 && a.status != http.StatusInternalServerError {
 		code = codes.Code(i)
 	}
 	if a.status == http.StatusServiceUnavailable && ctx.Err() != nil {

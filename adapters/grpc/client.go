@@ -15,7 +15,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/goweir/weir"
-	"github.com/goweir/weir/internal/line"
 )
 
 // ClientConfig configures [NewClient].
@@ -156,8 +155,10 @@ func (c *Client) wait(ctx context.Context, cc *grpc.ClientConn, method string) (
 const (
 	// heedTimeout bounds the call of the store that pauses a key.
 	heedTimeout = time.Second
-	// maxPauses is the maximum number of such calls in the background, for which callers
-	// linger. Callers make more calls themselves, and wait for them.
+	// linger is the maximum time that a caller waits for that call.
+	linger = 20 * time.Millisecond
+	// maxPauses is the maximum number of such calls in the background. Callers make more calls
+	// themselves, and wait for them.
 	maxPauses = 512
 )
 
@@ -182,7 +183,12 @@ func (c *Client) heed(ctx context.Context, key string, err error) {
 		defer func() { <-c.lanes }()
 		c.pause(ctx, key, d)
 	}()
-	line.Linger(done)
+	timer := time.NewTimer(linger)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
 }
 
 // pause pauses the key, within heedTimeout. A panic of the store would end the program.
