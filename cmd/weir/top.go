@@ -19,7 +19,7 @@ const (
 	minInterval = 100 * time.Millisecond
 	// The terminal's second screen without a cursor, and back again.
 	enterScreen, leaveScreen = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
-	home, clearUp            = "\x1b[H", "\x1b[J"
+	home, clearLine, clearUp = "\x1b[H", "\x1b[K", "\x1b[J"
 )
 
 func newTop() *cobra.Command {
@@ -178,12 +178,23 @@ func one(on bool) int64 {
 	return 0
 }
 
-// screen writes lines over the frame before. It cuts off lines that do not fit.
+// screen makes lines overwrite those of the frame before. It cuts off what does not fit. It
+// clears a line before it writes it: behind a full line, the cursor stays in the last column.
 func screen(frame string, width, height int) string {
+	var b strings.Builder
 	lines := strings.Split(strings.TrimSuffix(frame, "\n"), "\n")
 	lines = lines[:min(len(lines), height)]
+	b.WriteString(home)
 	for i, line := range lines {
-		lines[i] = strings.ToValidUTF8(line[:min(len(line), width)], "") // No character has more columns than bytes.
+		if i > 0 {
+			b.WriteString("\r\n")
+		}
+		if i == len(lines)-1 {
+			b.WriteString(clearUp)
+		} else {
+			b.WriteString(clearLine)
+		}
+		b.WriteString(strings.ToValidUTF8(line[:min(len(line), width)], "")) // No character has more columns than bytes.
 	}
-	return home + clearUp + strings.Join(lines, "\r\n")
+	return b.String()
 }

@@ -170,9 +170,9 @@ func show(t *testing.T, frame string, width, height int) []string {
 		switch r, size := utf8.DecodeRuneInString(frame); {
 		case sequence == home:
 			x, y = 0, 0
-		case sequence == clearUp:
+		case sequence == clearLine, sequence == clearUp:
 			erase(y, min(x, width-1))
-			for below := y + 1; below < height; below++ {
+			for below := y + 1; sequence == clearUp && below < height; below++ {
 				erase(below, 0)
 			}
 		case r == '\r':
@@ -220,8 +220,8 @@ func TestScreen(t *testing.T) {
 	}
 }
 
-// TestFoot: the lines below the keys are on each screen of 8 lines and more, and without a
-// status and a bound on one of 6 lines.
+// TestFoot: the lines below the keys are on each screen of 7 lines and more, and without a
+// status and a bound on one of 5 lines.
 func TestFoot(t *testing.T) {
 	t.Parallel()
 	keys := make([]inspect.Key, 100)
