@@ -89,7 +89,7 @@ refused or wait. Waiting calls keep their order. The pause that ends last wins.
 
 Other processes hear of it at once. Limits come from --limit, or from the state
 of the key.`,
-		Example: "  weir pause stripe:live 10m\n  weir pause stripe:live 10m --limit 25/1s,outbound",
+		Example: "  weir pause stripe:live 10m\n  weir pause stripe:live 10m --limit 25/1s,outbound", ValidArgsFunction: a.completeKey,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if d, err = time.ParseDuration(args[1]); err != nil || d <= 0 {
 				return &exit{exitUsage, fmt.Errorf("duration %q: want more than 0, at most 12.5 years, with a unit, as 90s or 10m", args[1])}
@@ -128,7 +128,7 @@ func newResume() *cobra.Command {
 	c := &cobra.Command{
 		Use: "resume KEY", Short: "Lift a pause and a lower rate",
 		Long:    "Lifts a pause, a lower rate, and all else that slows a key down beyond its\nlimits. Other processes hear of it at once.",
-		Example: "  weir resume stripe:live",
+		Example: "  weir resume stripe:live", ValidArgsFunction: a.completeKey,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.act(cmd, args[0], false, (*weir.Limiter).Resume, func(before, after *inspect.Key) string {
 				if before.Brake.Pause == 0 && !before.Brake.Slow() {
@@ -149,7 +149,7 @@ func newReset() *cobra.Command {
 		Long: `Forgets the state of a key: its use, its pause, its calls in flight, and a value
 that is not weir's. All units are free at once. Calls that wait keep their
 slots.`,
-		Example: "  weir reset api:user:1",
+		Example: "  weir reset api:user:1", ValidArgsFunction: a.completeKey,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.act(cmd, args[0], false, (*weir.Limiter).Reset, func(before, after *inspect.Key) string {
 				if before.Missing && before.InFlight == 0 {

@@ -170,6 +170,16 @@ func TestJSON(t *testing.T) {
 	}
 }
 
+// TestCompletion: a shell completes keys.
+func TestCompletion(t *testing.T) {
+	t.Parallel()
+	url, _ := started(t)
+	var out, errs bytes.Buffer
+	if code := run(t.Context(), []string{"__complete", "explain", "--redis", url, "api:"}, nil, &out, &errs); code != 0 || !strings.HasPrefix(out.String(), "api:user:1\napi:user:2\n:") {
+		t.Errorf("%d: %s%s", code, &out, &errs)
+	}
+}
+
 // TestPauseResumeReset changes a key for which a call waits in another process.
 func TestPauseResumeReset(t *testing.T) {
 	t.Parallel()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/inspect"
@@ -116,6 +117,26 @@ func (s *session) hint(ctx context.Context) string {
 		return ""
 	}
 	return one.Options().Addr + " is one master of a cluster, and keys of the others are missing: name the address once more as addr in the URL"
+}
+
+// completeKey completes a KEY from those in Redis.
+func (c *connection) completeKey(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), time.Second)
+	defer cancel()
+	var found []string
+	_ = c.with(func(s *session) error {
+		l, err := s.List(ctx, inspect.Query{Contains: start, MaxKeys: 200, MaxScan: 20_000})
+		for i := range l.Keys {
+			if text, ok := completion(l.Keys[i].Text(), start); ok {
+				found = append(found, text)
+			}
+		}
+		return err
+	})
+	return found, cobra.ShellCompDirectiveNoFileComp
 }
 
 // print writes v as JSON with --json, and else text.

@@ -13,7 +13,7 @@ func newExplain() *cobra.Command {
 		Use: "explain KEY", Short: "Explain the state of a key in words",
 		Long: `Explains the state of a key in words: its use, when units are free again, the
 queue, the brake, and the next call.`,
-		Example: "  weir explain api:user:1",
+		Example: "  weir explain api:user:1", ValidArgsFunction: conn.completeKey,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return conn.with(func(s *session) error {
 				k, err := s.find(cmd.Context(), args[0])
@@ -46,7 +46,7 @@ func newPeek() *cobra.Command {
 		Long: `Says whether a call of cost 1 would leave now, and what remains of each limit.
 It takes nothing. The exit code is 1 if the call would be refused. Redis does
 not have Config.InFlight: calls in flight refuse no call here.`,
-		Example: "  weir peek api:user:1 && ./work",
+		Example: "  weir peek api:user:1 && ./work", ValidArgsFunction: conn.completeKey,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return conn.with(func(s *session) error {
 				k, err := s.find(cmd.Context(), args[0])

@@ -168,3 +168,18 @@ func TestDocs(t *testing.T) {
 		}
 	}
 }
+
+// TestNarrowTable: 40 columns show keys.
+func TestNarrowTable(t *testing.T) {
+	t.Parallel()
+	var b page
+	b.table(keysOfTest(), 40)
+	if got := b.String(); !strings.HasPrefix(got, "USED  NEXT") || !strings.Contains(got, "api:user:1") || !strings.Contains(got, "stripe:live") {
+		t.Errorf("got\n%s", got)
+	}
+	for line := range strings.Lines(b.String()) {
+		if len(line) > 41 {
+			t.Errorf("over 40 columns: %s", line)
+		}
+	}
+}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"io"
 	"io/fs"
+	"os"
+	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -36,6 +38,48 @@ func TestServerErrorsAreText(t *testing.T) {
 	t.Parallel()
 	if got := message(failed(&fs.PathError{Op: "ERR\x1b[2J", Path: "\u202e\r\n\a", Err: io.EOF})); got != "ERR?[2J ? ?: EOF" {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestCompletionsAreInert: a shell expands completions as it expands a command.
+func TestCompletionsAreInert(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ name, key, start, want string }{
+		{"plain", "api:user:1", "api:", "api:user:1"},
+		{"a substitution", "api:$(id)`id`", "api:", "api:%24%28id%29%60id%60"},
+		{"quotes", `api:'"\`, "", "api:%27%22%5C"},
+		{"escaped", "a%3Ab:c%20d", "a%3", "a%3Ab:c%20d"},
+		{"another start", "api:1", "web", ""},
+		{"a start that a shell expands", "api:$x1", "api:$x", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			if got, ok := completion(test.key, test.start); got != test.want || ok != (test.want != "") {
+				t.Errorf("%q, %t, want %q", got, ok, test.want)
+			}
+		})
+	}
+}
+
+// TestBashCompletion: bash, with cobra's script, runs nothing that a key's name says.
+func TestBashCompletion(t *testing.T) {
+	t.Parallel()
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("no bash")
+	}
+	name, ok := completion("api:$(touch$IFS./owned)", "api:")
+	if !ok {
+		t.Fatal("no completion")
+	}
+	dir := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), bash, "-c", `compgen -W "$1" -- api:`, "-", name)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != name {
+		t.Errorf("%v: %s", err, out)
+	}
+	if list, _ := os.ReadDir(dir); len(list) > 0 {
+		t.Error("a key's name was run")
 	}
 }
 

@@ -41,6 +41,8 @@ func (l *listing) flags(cmd *cobra.Command, sort inspect.Order, first int) {
 	f.IntVar(&l.first, "first", first, "print so many keys; 0: all")
 	f.IntVar(&l.query.MaxKeys, "max-keys", 10_000, "read at most so many keys")
 	f.IntVar(&l.query.MaxScan, "max-scan", 1_000_000, "look at about so many keys of a server, of all programs")
+	orders := []cobra.Completion{string(inspect.ByName), string(inspect.ByUse), string(inspect.ByRefusal), string(inspect.ByQueue)}
+	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(orders, cobra.ShellCompDirectiveNoFileComp))
 }
 
 func (l *listing) check() error {

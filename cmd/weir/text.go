@@ -46,12 +46,47 @@ func plural(n int, noun string) string {
 	return fmt.Sprint(n, " ", noun, "s")
 }
 
+// completion returns a key as a completion of a text, or false if it is none. A shell
+// expands completions: all but a few characters behind the text stand as %XX, which
+// [rediskey.ParseText] reads.
+func completion(key, start string) (text string, ok bool) {
+	rest, ok := strings.CutPrefix(key, start)
+	if !ok || strings.ContainsFunc(start, special) {
+		return "", false
+	}
+	var b strings.Builder
+	b.WriteString(start)
+	for _, r := range rest { // ASCII
+		if special(r) {
+			fmt.Fprintf(&b, "%%%02X", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String(), true
+}
+
+// special reports whether a character may mean something to a shell.
+func special(r rune) bool {
+	return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && !strings.ContainsRune(":._-/@+,%", r)
+}
+
+// narrow is the width below which a table leaves out columns, so that keys are seen.
+const narrow = 60
+
 // table adds a line for each key, cut off at a width; 0: no cut. All texts are printable
 // ASCII.
 func (p *page) table(keys []inspect.Key, width int) {
 	var b bytes.Buffer
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "USED\tUNITS\tLIMIT\tWAITING\tNEXT\tNOTE\tKEY")
+	row := func(used, units, limit, waiting, next, note, key string) {
+		cells := []string{used, units, limit, waiting, next, note, key}
+		if width > 0 && width < narrow {
+			cells = []string{used, next, key, note}
+		}
+		fmt.Fprintln(w, strings.Join(cells, "\t"))
+	}
+	row("USED", "UNITS", "LIMIT", "WAITING", "NEXT", "NOTE", "KEY")
 	for i := range keys {
 		k := &keys[i]
 		used, units, limit := "-", "-", "-"
@@ -62,7 +97,7 @@ func (p *page) table(keys []inspect.Key, width int) {
 				limit += fmt.Sprintf(" +%d", more)
 			}
 		}
-		fmt.Fprintln(w, strings.Join([]string{used, units, limit, waiting(k), next(k), note(k), k.Text()}, "\t"))
+		row(used, units, limit, waiting(k), next(k), note(k), k.Text())
 	}
 	// A bytes.Buffer never fails.
 	_ = w.Flush()

@@ -124,6 +124,9 @@ func size(out *os.File) (width, height int) {
 	return width, height
 }
 
+// small is the number of lines below which a screen has no empty line.
+const small = 8
+
 // frame draws on a screen, below a status line if there is one. As many keys stand on it as
 // leave room for the other lines.
 func (l *listing) frame(prefix string, found inspect.Listing, status string, interval time.Duration, width, height int) string {
@@ -131,13 +134,17 @@ func (l *listing) frame(prefix string, found inspect.Listing, status string, int
 	if status != "" {
 		p.line("%s", status)
 	}
-	room := height - 4 - int(one(status != "")+one(found.Cut))
+	room := height - 3 - int(one(status != "")+one(height >= small)+one(found.Cut))
 	rows := len(found.Keys)
 	if rows > room {
 		rows = min(rows, max(room-1, 1)) // The last line says how many more there are.
 	}
 	l.draw(&p, prefix, found, rows, width, interval)
-	return screen(p.String(), width, height)
+	text := p.String()
+	if height < small {
+		text = strings.Replace(text, "\n\n", "\n", 1)
+	}
+	return screen(text, width, height)
 }
 
 // draw adds a head of two lines about all keys, and a table of the first ones.

@@ -232,10 +232,10 @@ func TestFoot(t *testing.T) {
 	if b := l.frame("weir:", inspect.Listing{}, "", time.Second, 80, 1); !strings.Contains(b, "0 keys") {
 		t.Errorf("one line without keys: %q", b)
 	}
-	for _, height := range []int{6, 8, 9, 24, 50, 103, 104, 105, 106, 107, 200} {
+	for _, height := range []int{5, 7, 8, 9, 24, 50, 103, 104, 105, 106, 107, 200} {
 		for _, cut := range []bool{false, true} {
 			for _, status := range []string{"", "Redis is away"} {
-				if height < 8 && (cut || status != "") {
+				if height < 7 && (cut || status != "") {
 					continue
 				}
 				b := l.frame("weir:", inspect.Listing{Keys: keys, Cut: cut}, status, time.Second, 80, height)
