@@ -52,6 +52,31 @@ func TestHotKeys(t *testing.T) {
 	})
 }
 
+// TestKeyThatGetsHotLate finds a place among many keys with steady calls.
+func TestKeyThatGetsHotLate(t *testing.T) {
+	t.Parallel()
+	var c calls
+	now, hot := time.Now(), fullKey{"api", "hot"}
+	for second := range 120 {
+		for i := range maxKeys {
+			c.add(fullKey{"api", fmt.Sprint(i)}, false, now.Add(time.Duration(second)*time.Second))
+		}
+	}
+	now = now.Add(2 * time.Minute)
+	for range 2000 {
+		c.add(hot, true, now)
+	}
+	got := c.copy(now)
+	if h := got[hot]; h.refused < 1000 || len(got) != maxKeys/2 {
+		t.Errorf("the hot key is %+v among %d keys", h, len(got))
+	}
+	for k, one := range got {
+		if k != hot && one.calls > got[hot].calls {
+			t.Errorf("%v has %d calls, the hot key %d", k, one.calls, got[hot].calls)
+		}
+	}
+}
+
 func TestNotesAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

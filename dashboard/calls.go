@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +17,9 @@ const (
 	maxWaits = 100_000
 	// hotHalf is the time after which counts of calls are halved.
 	hotHalf = 30 * time.Second
+	// oneIn is how rarely a call of a new key takes a place when all are taken: to find one
+	// takes some microseconds.
+	oneIn = 64
 )
 
 type fullKey struct{ limiter, key string }
@@ -73,12 +77,36 @@ func (c *calls) add(k fullKey, refused bool, now time.Time) {
 		return
 	}
 	defer c.mu.Unlock()
-	if key := c.of(k, now, maxKeys/2); key != nil {
+	key := c.of(k, now, maxKeys/2)
+	if key == nil && rand.Uint32()%oneIn == 0 {
+		key = c.replace(k, now)
+	}
+	if key != nil {
 		key.calls++
 		if refused {
 			key.refused++
 		}
 	}
+}
+
+// replace gives a key the place, and the number of calls, of the key with the fewest: the
+// Space-Saving algorithm of Metwally, Agrawal and Abbadi (2005). Keys with waits or a reason
+// keep theirs.
+func (c *calls) replace(k fullKey, now time.Time) *keyCalls {
+	var last fullKey
+	var fewest *keyCalls
+	for other, key := range c.keys {
+		if len(key.waits) == 0 && !key.ends.After(now) && (fewest == nil || key.calls < fewest.calls) {
+			last, fewest = other, key
+		}
+	}
+	if fewest == nil || len(k.key) > maxKeptKey {
+		return nil
+	}
+	delete(c.keys, last)
+	key := c.of(k, now, len(c.keys)+1)
+	key.calls = fewest.calls
+	return key
 }
 
 func (c *calls) begin(k fullKey, now time.Time) {
