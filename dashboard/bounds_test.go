@@ -36,7 +36,7 @@ func TestHotKeys(t *testing.T) {
 			}
 		}
 		got := c.copy(now)
-		if b := got[busy]; len(got) != maxKeys/2 || b.calls != 5000 || b.refused != 5000 {
+		if b := got[busy]; len(got) != maxHot || b.calls != 5000 || b.refused != 5000 {
 			t.Errorf("%d keys, the busy one %+v", len(got), b)
 		}
 		late := fullKey{"api", "late"}
@@ -67,7 +67,7 @@ func TestKeyThatGetsHotLate(t *testing.T) {
 		c.add(hot, true, now)
 	}
 	got := c.copy(now)
-	if h := got[hot]; h.refused < 1000 || len(got) != maxKeys/2 {
+	if h := got[hot]; h.refused < 1000 || len(got) != maxHot {
 		t.Errorf("the hot key is %+v among %d keys", h, len(got))
 	}
 	for k, one := range got {

@@ -9,8 +9,9 @@ import (
 )
 
 const (
-	// maxKeys bounds the remembered keys. Calls that do not wait take half of the places.
+	// maxKeys bounds the remembered keys. Calls that do not wait take maxHot of the places.
 	maxKeys = 1000
+	maxHot  = 256
 	// maxKeptKey bounds a remembered key, in bytes. Redis has hashes in place of longer ones.
 	maxKeptKey = 1024
 	// maxWaits bounds the remembered waits, at 24 bytes each.
@@ -77,7 +78,7 @@ func (c *calls) add(k fullKey, refused bool, now time.Time) {
 		return
 	}
 	defer c.mu.Unlock()
-	key := c.of(k, now, maxKeys/2)
+	key := c.of(k, now, maxHot)
 	if key == nil && rand.Uint32()%oneIn == 0 {
 		key = c.replace(k, now)
 	}
