@@ -39,15 +39,11 @@ func TestHotKeys(t *testing.T) {
 		if b := got[busy]; len(got) != maxHot || b.calls != 5000 || b.refused != 5000 {
 			t.Errorf("%d keys, the busy one %+v", len(got), b)
 		}
-		late := fullKey{"api", "late"}
-		for range 10 {
-			c.add(late, false, now.Add(hotHalf))
-		}
-		if got := c.copy(now.Add(hotHalf)); got[busy].refused != 2500 || got[late].calls != 10 {
-			t.Errorf("half a minute later: %+v", got)
+		if b := c.copy(now.Add(hotHalf))[busy]; b.refused != 2500 {
+			t.Errorf("half a minute later: %+v", b)
 		}
 		if got := c.copy(now.Add(time.Hour)); len(got) != 0 {
-			t.Errorf("an hour later: %v", got)
+			t.Errorf("an hour later: %d keys", len(got))
 		}
 	})
 }
