@@ -23,26 +23,26 @@ const (
 // an entry of its headers.
 const mostLimits = 16
 
-func (m *mistakes) limits(n *yaml.Node, field string) []weir.Limit {
+func (r *reader) limits(n *yaml.Node, field string) []weir.Limit {
 	switch {
 	case n.Kind != yaml.SequenceNode:
-		m.at(n, field, wantLimits, describe(n))
+		r.at(n, field, wantLimits, describe(n))
 		return nil
 	case len(n.Content) == 0:
-		m.at(n, field, "at least one limit", "an empty list")
+		r.at(n, field, "at least one limit", "an empty list")
 		return nil
 	case len(n.Content) > mostLimits:
-		m.at(n.Content[mostLimits], field, "at most 16 limits", "more")
+		r.at(n.Content[mostLimits], field, "at most 16 limits", "more")
 		return nil
 	}
 	limits := make([]weir.Limit, 0, len(n.Content))
 	for i, at := range n.Content {
-		limit, ok := m.limit(at, element(field, i))
+		limit, ok := r.limit(at, element(field, i))
 		if !ok {
 			continue
 		}
 		if slices.ContainsFunc(limits, func(other weir.Limit) bool { return other.Name == limit.Name }) {
-			m.at(at, element(field, i), "a name that no other limit of the list has", quote(limit.Name))
+			r.at(at, element(field, i), "a name that no other limit of the list has", quote(limit.Name))
 		}
 		limits = append(limits, limit)
 	}
@@ -50,22 +50,22 @@ func (m *mistakes) limits(n *yaml.Node, field string) []weir.Limit {
 }
 
 // limit reads one limit and names it.
-func (m *mistakes) limit(n *yaml.Node, field string) (limit weir.Limit, ok bool) {
+func (r *reader) limit(n *yaml.Node, field string) (limit weir.Limit, ok bool) {
 	switch {
 	case n.Kind == yaml.MappingNode:
-		limit, ok = m.longLimit(n, field)
+		limit, ok = r.longLimit(n, field)
 	case n.Kind == yaml.ScalarNode && n.Tag == tagText:
 		if limit, ok = shortLimit(n.Value); !ok {
-			m.at(n, field, wantLimit, describe(n))
+			r.at(n, field, wantLimit, describe(n))
 		}
 	default:
-		m.at(n, field, wantLimit, describe(n))
+		r.at(n, field, wantLimit, describe(n))
 	}
 	if !ok {
 		return weir.Limit{}, false
 	}
 	if err := limit.Validate(); err != nil {
-		m.invalid(n, field, limit, err)
+		r.invalid(n, field, limit, err)
 		return weir.Limit{}, false
 	}
 	return limit.WithName(limit.Policy()), true
@@ -73,7 +73,7 @@ func (m *mistakes) limit(n *yaml.Node, field string) (limit weir.Limit, ok bool)
 
 // invalid adds a mistake that [weir.Limit.Validate] found. It is in the name or
 // the burst, because the other fields are checked as they are read.
-func (m *mistakes) invalid(n *yaml.Node, field string, limit weir.Limit, err error) {
+func (r *reader) invalid(n *yaml.Node, field string, limit weir.Limit, err error) {
 	e := &weir.ConfigError{Want: wantLimit, Got: err.Error()}
 	errors.As(err, &e)
 	want, got, name := e.Want, e.Got, strings.ToLower(strings.TrimPrefix(e.Field, "Limit."))
@@ -83,7 +83,7 @@ func (m *mistakes) invalid(n *yaml.Node, field string, limit weir.Limit, err err
 	if limit.Burst > 0 && limit.Algorithm != weir.GCRA {
 		want = "none with a window algorithm"
 	}
-	m.at(n, field, want, got)
+	r.at(n, field, want, got)
 }
 
 // shortLimit reads a limit as 10/s or 25 per 5 s.
@@ -103,45 +103,45 @@ func shortLimit(s string) (limit weir.Limit, ok bool) {
 
 // longLimit reads a limit written as a mapping. It reports false if a field is
 // wrong.
-func (m *mistakes) longLimit(n *yaml.Node, field string) (limit weir.Limit, ok bool) {
-	before := len(m.found)
-	for _, e := range m.entries(n, field, wantLimit) {
+func (r *reader) longLimit(n *yaml.Node, field string) (limit weir.Limit, ok bool) {
+	before := len(r.found)
+	for _, e := range r.entries(n, field, wantLimit) {
 		at := child(field, e.name)
 		switch e.name {
 		case "rate":
-			limit.Rate = m.units(e.value, at)
+			limit.Rate = r.units(e.value, at)
 		case "burst":
-			limit.Burst = m.units(e.value, at)
+			limit.Burst = r.units(e.value, at)
 		case "per":
 			limit.Period, ok = parsePeriod(e.value.Value)
 			if !ok || !isText(e.value) {
-				m.at(e.value, at, wantPeriod, describe(e.value))
+				r.at(e.value, at, wantPeriod, describe(e.value))
 			}
 		case "algorithm":
 			if err := limit.Algorithm.UnmarshalText([]byte(e.value.Value)); err != nil || !isText(e.value) || e.value.Value == "" {
-				m.at(e.value, at, wantAlgorithms, describe(e.value))
+				r.at(e.value, at, wantAlgorithms, describe(e.value))
 			}
 		case "name":
 			limit.Name = e.value.Value
 			if !isText(e.value) || limit.Name == "" {
-				m.at(e.value, at, wantName, describe(e.value))
+				r.at(e.value, at, wantName, describe(e.value))
 			}
 		default:
-			m.at(e.key, at, "one of algorithm, burst, name, per and rate", quote(e.name))
+			r.at(e.key, at, "one of algorithm, burst, name, per and rate", quote(e.name))
 		}
 	}
 	for _, required := range []string{"rate", "per"} {
 		if lookup(n, required) == nil {
-			m.at(n, field, wantLimit, "none of the field "+required)
+			r.at(n, field, wantLimit, "none of the field "+required)
 		}
 	}
-	return limit, before == len(m.found)
+	return limit, before == len(r.found)
 }
 
-func (m *mistakes) units(n *yaml.Node, field string) int64 {
+func (r *reader) units(n *yaml.Node, field string) int64 {
 	units, ok := parseUnits(n.Value)
 	if !ok || n.Kind != yaml.ScalarNode || n.Tag != tagInt {
-		m.at(n, field, wantUnits, describe(n))
+		r.at(n, field, wantUnits, describe(n))
 	}
 	return units
 }

@@ -44,30 +44,30 @@ func (e *Error) Is(target error) bool { return target == weir.ErrConfig }
 // mostErrors bounds the mistakes of one file that are reported.
 const mostErrors = 20
 
-// mistakes reads a file, and collects the mistakes in it.
-type mistakes struct {
+// reader reads a file, and collects the mistakes in it.
+type reader struct {
 	file  string
 	found []*Error
 }
 
-func (m *mistakes) add(line, column int, field, want, got string) {
-	m.found = append(m.found, &Error{m.file, max(1, line), max(1, column), field, want, got})
+func (r *reader) add(line, column int, field, want, got string) {
+	r.found = append(r.found, &Error{r.file, max(1, line), max(1, column), field, want, got})
 }
 
 // at adds a mistake in the place of a node.
-func (m *mistakes) at(n *yaml.Node, field, want, got string) {
-	m.add(n.Line, n.Column, field, want, got)
+func (r *reader) at(n *yaml.Node, field, want, got string) {
+	r.add(n.Line, n.Column, field, want, got)
 }
 
 // err returns nil, or all mistakes joined, in the order of the file.
-func (m *mistakes) err() error {
-	slices.SortStableFunc(m.found, func(a, b *Error) int {
+func (r *reader) err() error {
+	slices.SortStableFunc(r.found, func(a, b *Error) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Field, b.Field))
 	})
 	var errs []error
-	for i, e := range m.found {
+	for i, e := range r.found {
 		if i == mostErrors {
-			errs = append(errs, fmt.Errorf("limitfile: %s: and %d more", m.file, len(m.found)-i))
+			errs = append(errs, fmt.Errorf("limitfile: %s: and %d more", r.file, len(r.found)-i))
 			break
 		}
 		errs = append(errs, e)

@@ -45,9 +45,9 @@ type entry struct {
 
 // entries reads a mapping. Anything else is a mistake, and has no entries.
 // Repeated names and keys that are no names are mistakes and left out.
-func (m *mistakes) entries(n *yaml.Node, field, want string) []entry {
+func (r *reader) entries(n *yaml.Node, field, want string) []entry {
 	if n.Kind != yaml.MappingNode {
-		m.at(n, field, want, describe(n))
+		r.at(n, field, want, describe(n))
 		return nil
 	}
 	entries := make([]entry, 0, len(n.Content)/2)
@@ -56,11 +56,11 @@ func (m *mistakes) entries(n *yaml.Node, field, want string) []entry {
 		key := n.Content[i]
 		switch line, again := lines[key.Value]; {
 		case key.Kind != yaml.ScalarNode:
-			m.at(key, field, "a name", describe(key))
+			r.at(key, field, "a name", describe(key))
 		case key.Value == "":
-			m.at(key, field, "a name", "an empty one")
+			r.at(key, field, "a name", "an empty one")
 		case again:
-			m.at(key, child(field, key.Value), "each name once", fmt.Sprintf("%s again, which is on line %d already", quote(key.Value), line))
+			r.at(key, child(field, key.Value), "each name once", fmt.Sprintf("%s again, which is on line %d already", quote(key.Value), line))
 		default:
 			// A name is its text: 42 and "42" are the same.
 			lines[key.Value] = key.Line

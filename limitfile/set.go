@@ -25,13 +25,13 @@ type Set struct {
 // errors. All mistakes are reported together, in the order of the file and up to
 // 20, each an *[Error] that errors.As finds.
 func Parse(name string, content []byte) (*Set, error) {
-	m := &mistakes{file: name}
-	root := m.parse(content)
+	r := &reader{file: name}
+	root := r.parse(content)
 	if root == nil {
-		return nil, m.err()
+		return nil, r.err()
 	}
-	set := m.set(root)
-	if err := m.err(); err != nil {
+	set := r.set(root)
+	if err := r.err(); err != nil {
 		return nil, err
 	}
 	return set, nil
@@ -60,45 +60,45 @@ func (s *Set) For(key, plan string) []weir.Limit {
 func (s *Set) Plans() []string { return slices.Sorted(maps.Keys(s.plans)) }
 
 // set reads the whole file.
-func (m *mistakes) set(root *yaml.Node) *Set {
+func (r *reader) set(root *yaml.Node) *Set {
 	if root.Kind != yaml.MappingNode {
-		m.at(root, "", wantFile, describe(root))
+		r.at(root, "", wantFile, describe(root))
 		return nil
 	}
 	set := &Set{plans: map[string][]weir.Limit{}, keys: map[string][]weir.Limit{}}
 	if n := lookup(root, "plans"); n != nil {
-		plans := m.entries(n, "plans", wantPlans)
+		plans := r.entries(n, "plans", wantPlans)
 		if n.Kind == yaml.MappingNode && len(plans) == 0 {
-			m.at(n, "plans", "at least one plan", "none")
+			r.at(n, "plans", "at least one plan", "none")
 		}
 		for _, p := range plans {
-			set.plans[p.name] = m.limits(p.value, child("plans", p.name))
+			set.plans[p.name] = r.limits(p.value, child("plans", p.name))
 		}
 	}
-	for _, e := range m.entries(root, "", wantFile) {
+	for _, e := range r.entries(root, "", wantFile) {
 		switch e.name {
 		case "default":
-			set.other = m.reference(e.value, "default", set.plans)
+			set.other = r.reference(e.value, "default", set.plans)
 		case "plans": // They are read.
 		case "keys":
 			if e.value.Tag == tagNull {
 				continue // all are commented out
 			}
-			for _, k := range m.entries(e.value, "keys", wantKeys) {
+			for _, k := range r.entries(e.value, "keys", wantKeys) {
 				at := child("keys", k.name)
 				if k.value.Kind == yaml.SequenceNode {
-					set.keys[k.name] = m.limits(k.value, at)
+					set.keys[k.name] = r.limits(k.value, at)
 				} else {
-					set.keys[k.name] = m.reference(k.value, at, set.plans)
+					set.keys[k.name] = r.reference(k.value, at, set.plans)
 				}
 			}
 		default:
-			m.at(e.key, child("", e.name), "one of default, keys and plans", quote(e.name))
+			r.at(e.key, child("", e.name), "one of default, keys and plans", quote(e.name))
 		}
 	}
 	for required, want := range map[string]string{"default": "the name of the plan of all others", "plans": wantPlans} {
 		if lookup(root, required) == nil {
-			m.at(root, required, want, "none")
+			r.at(root, required, want, "none")
 		}
 	}
 	return set
@@ -106,7 +106,7 @@ func (m *mistakes) set(root *yaml.Node) *Set {
 
 // reference reads the name of a plan, and returns the plan's limits. Without plans, which is
 // a mistake already, no name is one.
-func (m *mistakes) reference(n *yaml.Node, field string, plans map[string][]weir.Limit) []weir.Limit {
+func (r *reader) reference(n *yaml.Node, field string, plans map[string][]weir.Limit) []weir.Limit {
 	want := "the name of a plan"
 	if field != "default" {
 		want += " or a list of limits"
@@ -114,9 +114,9 @@ func (m *mistakes) reference(n *yaml.Node, field string, plans map[string][]weir
 	limits, known := plans[n.Value]
 	switch {
 	case !isText(n):
-		m.at(n, field, want, describe(n))
+		r.at(n, field, want, describe(n))
 	case !known && len(plans) > 0:
-		m.at(n, field, want, quote(n.Value)+", which is no plan of this file")
+		r.at(n, field, want, quote(n.Value)+", which is no plan of this file")
 	}
 	return limits
 }

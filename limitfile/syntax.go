@@ -20,18 +20,18 @@ const maxSize = 1 << 20
 const wantFile = "a mapping with default, plans and keys"
 
 // parse returns the tree of a file, or nil if the file is wrong or empty.
-func (m *mistakes) parse(data []byte) *yaml.Node {
+func (r *reader) parse(data []byte) *yaml.Node {
 	if len(data) > maxSize {
-		m.add(1, 1, "", fmt.Sprintf("at most %d bytes", maxSize), "more")
+		r.add(1, 1, "", fmt.Sprintf("at most %d bytes", maxSize), "more")
 		return nil
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if i := bytes.IndexFunc(data, unreadable); i >= 0 {
 		line := bytes.LastIndexByte(data[:i], '\n') + 1
-		m.add(1+bytes.Count(data[:i], []byte("\n")), 1+utf8.RuneCount(data[line:i]), "", "text in UTF-8", fmt.Sprintf("the byte %#02x", data[i]))
+		r.add(1+bytes.Count(data[:i], []byte("\n")), 1+utf8.RuneCount(data[line:i]), "", "text in UTF-8", fmt.Sprintf("the byte %#02x", data[i]))
 		return nil
 	}
-	return m.parseYAML(data)
+	return r.parseYAML(data)
 }
 
 // unreadable reports whether YAML allows no such character: broken UTF-8, UTF-16, controls.
@@ -40,46 +40,46 @@ func unreadable(r rune) bool {
 }
 
 // parseYAML returns the tree of the one document in data.
-func (m *mistakes) parseYAML(data []byte) *yaml.Node {
+func (r *reader) parseYAML(data []byte) *yaml.Node {
 	loader, err := yaml.NewLoader(bytes.NewReader(data))
 	if err != nil {
-		m.syntax(err)
+		r.syntax(err)
 		return nil
 	}
 	var document, second yaml.Node
 	switch err := loader.Load(&document); {
 	case errors.Is(err, io.EOF):
-		m.add(1, 1, "", wantFile, "an empty file")
+		r.add(1, 1, "", wantFile, "an empty file")
 		return nil
 	case err != nil:
-		m.syntax(err)
+		r.syntax(err)
 		return nil
 	}
 	switch err := loader.Load(&second); {
 	case err == nil:
-		m.at(&second, "", "one document", "another one")
+		r.at(&second, "", "one document", "another one")
 		return nil
 	case !errors.Is(err, io.EOF):
-		m.syntax(err)
+		r.syntax(err)
 		return nil
 	}
 	if len(document.Content) != 1 {
-		m.add(1, 1, "", wantFile, "an empty document")
+		r.add(1, 1, "", wantFile, "an empty document")
 		return nil
 	}
 	return document.Content[0]
 }
 
 // syntax adds a mistake that the YAML library found.
-func (m *mistakes) syntax(err error) {
+func (r *reader) syntax(err error) {
 	var e *yaml.LoadError
 	if !errors.As(err, &e) {
-		m.add(1, 1, "", "YAML", err.Error())
+		r.add(1, 1, "", "YAML", err.Error())
 		return
 	}
 	got := e.Message
 	if begin := e.ContextMark.Line; begin > 0 && begin < e.Mark.Line {
 		got += fmt.Sprintf(" (%s that begins on line %d)", e.ContextMsg, begin)
 	}
-	m.add(e.Mark.Line, e.Mark.Column, "", "YAML", "a syntax error: "+got)
+	r.add(e.Mark.Line, e.Mark.Column, "", "YAML", "a syntax error: "+got)
 }
