@@ -155,11 +155,15 @@ func TestGinRateLimitRefusesBelowItsLimit(t *testing.T) {
 		for i := range gaps {
 			gaps[i] = 2500 * time.Millisecond // 4 per 10 s, 5 are allowed
 		}
-		of := admissions(before, after, newUser(), gaps)
-		// The store sweeps by the real clock: once a minute, and when it starts. So it may
-		// forget the user once, which admits up to 5 requests more.
-		if b, a := count(of[0]), count(of[1]); b < 25 || b > 30 || a != 40 {
-			t.Errorf("%d of 40 requests were admitted before and %d after, want 25 to 30 and 40", b, a)
+		// The store sweeps by the real clock: once a minute, and when it starts. A sweep forgets
+		// the user, so the second run is right if the first is not.
+		var b, a int
+		for run := 0; run < 2 && b != 25; run++ {
+			of := admissions(before, after, newUser(), gaps)
+			b, a = count(of[0]), count(of[1])
+		}
+		if b != 25 || a != 40 {
+			t.Errorf("%d of 40 requests were admitted before and %d after, want 25 and 40", b, a)
 		}
 	})
 }
