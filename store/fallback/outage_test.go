@@ -109,8 +109,8 @@ func TestOutages(t *testing.T) {
 			for i, o := range suffer(t, f, 1200*time.Millisecond, false, true) {
 				client := clients[i]
 				t.Logf("%s: %+v", client, o)
-				// A busy machine sends few requests. Some were under way at the reset.
-				if o.errors5 > 0 || o.lost > 0 || o.total < o.sent {
+				// Some requests were under way at the reset.
+				if o.errors5 > 0 || o.lost > 0 || o.total < o.sent || o.total < 100 {
 					t.Errorf("%s: %d answers to %d requests, %d of them 5xx, %d lost", client, o.total, o.sent, o.errors5, o.lost)
 				}
 				if !f.harmless && o.degraded == 0 {
