@@ -108,8 +108,7 @@
 // With [Config.Levels] a request counts against several limits at once: those of a
 // user, of an organisation and of everyone, say. The client sees the policies of all
 // levels in one list, from narrow to wide, and the refusing ones in violated-policies.
-// Name the limits after their levels (weir.Limit.WithName), as no two may have one
-// name. A plainstore can't decide levels: every request is answered with 500.
+// A plainstore can't decide levels: every request is answered with 500.
 //
 // # The handler
 //

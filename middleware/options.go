@@ -30,18 +30,17 @@ func Keys(keys ...string) func(key string) bool {
 // Level is a wider limit that a request counts against, beside Config.Limiter's.
 type Level struct {
 	// Limiter has the limits. Required, over the same store as Config.Limiter and
-	// with a Name of its own, which is the Decision.Scope of its refusals. The policy
-	// names of its limits must differ from those of all other levels. Only
-	// Config.Limiter's Hook gets the decisions.
+	// with a Name of its own, which is the Decision.Scope of its refusals. Clients read
+	// a policy name that a narrower level has already with that Name before it, as
+	// "org:10-in-1m". Only Config.Limiter's Hook gets the decisions.
 	Limiter *weir.Limiter
 
 	// Key returns the key that a request counts under: the organisation of its user,
 	// or weir.KeyStatic for everyone. Required. An empty key counts as none.
 	Key weir.KeyFunc
 
-	// Limits returns the limits of a request's key, as Config.Limits does. Clients
-	// read a policy name that a narrower level has already with the Limiter's name
-	// before it, as "org:10-in-1m". Nil: the Limiter's own.
+	// Limits returns the limits of a request's key, as Config.Limits does. Nil: the
+	// Limiter's own.
 	Limits func(*http.Request) ([]weir.Limit, error)
 
 	// Cost returns how many units a request takes of this level, as Config.Cost
