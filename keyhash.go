@@ -99,8 +99,8 @@ type credentialHash struct {
 }
 
 type hashState struct {
-	hash hash.Hash
-	buf  [256]byte // begins with the domain
+	hash      hash.Hash
+	text, sum []byte
 }
 
 func newCredentialHash(domain string, secret []byte) *credentialHash {
@@ -111,7 +111,6 @@ func newCredentialHash(domain string, secret []byte) *credentialHash {
 		if len(secret) > 0 {
 			s.hash = hmac.New(sha256.New, secret)
 		}
-		copy(s.buf[:], domain)
 		return s
 	}
 	return c
@@ -121,18 +120,11 @@ func newCredentialHash(domain string, secret []byte) *credentialHash {
 func (c *credentialHash) key(credential string) string {
 	s := c.states.Get().(*hashState)
 	s.hash.Reset()
-	// Through the buffer, without a copy on the heap, and in one call where it
-	// fits.
-	n := copy(s.buf[len(c.domain):], credential)
-	s.hash.Write(s.buf[:len(c.domain)+n])
-	for rest := credential[n:]; rest != ""; rest = rest[n:] {
-		n = copy(s.buf[len(c.domain):], rest)
-		s.hash.Write(s.buf[len(c.domain) : len(c.domain)+n])
-	}
-	// The end of the buffer is clear of the domain.
-	sum := s.hash.Sum(s.buf[len(s.buf)-sha256.Size : len(s.buf)-sha256.Size])
+	s.text = append(append(s.text[:0], c.domain...), credential...)
+	s.hash.Write(s.text)
+	s.sum = s.hash.Sum(s.sum[:0])
 	var text [22]byte
-	base64.RawURLEncoding.Encode(text[:], sum[:16])
+	base64.RawURLEncoding.Encode(text[:], s.sum[:16])
 	c.states.Put(s)
 	return string(text[:])
 }
