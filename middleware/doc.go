@@ -48,14 +48,6 @@
 // address. Behind a proxy, weir.KeyRemoteIP sees the proxy as the only client; take
 // weir.KeyClientIP there.
 //
-//	// Visitors share one key. A bad identity and a failed lookup are refused.
-//	OnNoKey: func(_ *http.Request, err error) middleware.NoKey {
-//		if errors.Is(err, weir.ErrNoKey) {
-//			return middleware.NoKey{Key: "(visitors)"}
-//		}
-//		return middleware.NoKey{}
-//	},
-//
 // Think twice before a request that states its identity twice passes: the next
 // reader may pick the other value. And if requests without an identity pass
 // unlimited, clients will leave it out.
@@ -102,13 +94,6 @@
 //		Settle:  middleware.OnlyFailures,
 //		Delay:   middleware.Delay{Max: 2 * time.Second, MaxWaiting: 100},
 //	}
-//
-// # Levels
-//
-// With [Config.Levels] a request counts against several limits at once: those of a
-// user, of an organisation and of everyone, say. The client sees the policies of all
-// levels in one list, from narrow to wide, and the refusing ones in violated-policies.
-// A plainstore can't decide levels: every request is answered with 500.
 //
 // # The handler
 //
