@@ -23,6 +23,8 @@
 //
 // If two mounts on the way have one Limiter and find the same key, the outer one
 // decides and sets the headers. In Shadow it lets requests pass without headers.
+// Mounts with different Limiters decide one after the other: an outer one charges
+// requests that an inner one refuses. With [Config.Levels] no limiter does.
 //
 // This is wrong:
 //
