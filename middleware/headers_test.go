@@ -235,3 +235,32 @@ func parseString(s string) (string, string, error) {
 	}
 	return "", s, io.ErrUnexpectedEOF
 }
+
+// TestLevelsOfOneName checks that clients read the limits of two levels apart, also if they
+// have one name.
+func TestLevelsOfOneName(t *testing.T) {
+	t.Parallel()
+	store := newLocal(t)
+	var refusing string
+	limit, err := middleware.New(middleware.Config{
+		Limiter: on(t, store, "user", weir.PerDay(4).WithName("day")), Key: weir.KeyStatic("ann"),
+		Levels: []middleware.Level{{Limiter: on(t, store, "team", weir.PerDay(1).WithName("day")), Key: weir.KeyStatic("blue")}},
+		OnLimited: func(_ http.ResponseWriter, _ *http.Request, d weir.Decision) {
+			refusing = d.Scope + " " + d.Limit.Policy()
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := limit(http.NotFoundHandler())
+	w := serve(h)
+	if got, want := w.Header().Get("RateLimit-Policy"), `"day";q=4;w=86400, "team:day";q=1;w=86400`; got != want {
+		t.Errorf("RateLimit-Policy: %s, want %s", got, want)
+	}
+	if got, want := w.Header().Get("RateLimit"), `"day";r=3;t=21600, "team:day";r=0;t=86400`; got != want {
+		t.Errorf("RateLimit: %s, want %s", got, want)
+	}
+	if serve(h); refusing != "team team:day" {
+		t.Errorf("refused by %s", refusing)
+	}
+}

@@ -124,19 +124,6 @@ var levelCases = []testCase{
 		},
 	},
 	{
-		name: "levels whose limits have one name are told apart by their Limiters",
-		more: func(t testing.TB, store weir.Store, cfg *middleware.Config) {
-			cfg.Levels = []middleware.Level{{Limiter: named(t, store, "team", cfg.Limiter.Config().Limits...), Key: weir.KeyStatic("all")}}
-		},
-		steps: []step{
-			{request: ann, want: served(draft11(`"2-in-1m";q=2;w=60, "team:2-in-1m";q=2;w=60`, `"2-in-1m";r=1;t=30, "team:2-in-1m";r=1;t=30`))},
-			{request: bob, want: served(draft11(`"2-in-1m";q=2;w=60, "team:2-in-1m";q=2;w=60`, `"2-in-1m";r=1;t=30, "team:2-in-1m";r=0;t=60`))},
-			{request: bob, want: limited(`"team:2-in-1m"`, "30", draft11(
-				`"2-in-1m";q=2;w=60, "team:2-in-1m";q=2;w=60`, `"2-in-1m";r=1;t=30, "team:2-in-1m";r=0;t=60`,
-			))},
-		},
-	},
-	{
 		name: "a policy that gets another name has none of its own level's",
 		more: withLevels(func(cfg *middleware.Config) {
 			cfg.Levels[0].Limits = func(*http.Request) ([]weir.Limit, error) {
