@@ -73,8 +73,8 @@ type NoKey struct {
 // weir.WaitLevels). With Config.Levels it waits for its own limits first and then for each
 // wider level. A later pause delays it too. A client that leaves gives its slot back,
 // except that over HTTP/1 a server does not notice while the request has an unread body.
-// Rate headers after a wait may leave out units that came back during the wait. The zero
-// value is off: requests are served now or refused.
+// After a wait, rate headers show the units that remained when the slot was booked. The
+// zero value is off: requests are served now or refused.
 //
 // If the store books nothing ahead, as a plainstore, every request is answered with 500.
 type Delay struct {
