@@ -60,7 +60,7 @@ type Config struct {
 	// a request pass, no level counts it. Penalty counts a refusal only if Limiter's
 	// own limits refuse for longest. Settle is asked once for each cost, which is in
 	// the Outcome, and corrects all levels with that cost. HeadersDraft11 lists the
-	// policies of all levels, the other styles show the binding limit.
+	// policies of all levels, the other styles show one limit.
 	Levels []Level
 
 	// OnNoKey decides about a request for which Key returned an error, or an empty

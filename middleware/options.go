@@ -131,17 +131,16 @@ const (
 	// unless the key is paused or Settle made debt. On a refusal Retry-After takes
 	// precedence over t.
 	HeadersDraft11 HeaderStyle = iota
-	// HeadersX sets X-RateLimit-Limit, X-RateLimit-Remaining and
-	// X-RateLimit-Reset, the last in seconds from now, of the binding limit
-	// alone. Of several limiters on the way it shows the refusing one, otherwise the
-	// one with the least remaining.
+	// HeadersX sets X-RateLimit-Limit, X-RateLimit-Remaining and X-RateLimit-Reset,
+	// the last in seconds from now, of one limit: of a refusal the binding one,
+	// otherwise the one with the fewest units left, also of several limiters on the way.
 	HeadersX
 	// HeadersXEpoch is HeadersX with an X-RateLimit-Reset in seconds since 1970
 	// UTC, by this process's clock.
 	HeadersXEpoch
-	// HeadersDraft6 sets RateLimit-Limit, RateLimit-Remaining and
-	// RateLimit-Reset (seconds from now) of the binding limit, as HeadersX does,
-	// and RateLimit-Policy with every limit in the form of that draft, as
+	// HeadersDraft6 sets RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset
+	// (seconds from now) of one limit, as HeadersX does, and RateLimit-Policy with
+	// every limit in the form of that draft, as
 	// `2;w=60`: for clients that can't read HeadersDraft11 yet.
 	HeadersDraft6
 	// HeadersNone sets none.
