@@ -46,7 +46,7 @@
 //	a larger number               a moment since the Unix epoch; its size tells seconds,
 //	                              milliseconds, microseconds and nanoseconds apart
 //	a number after Reset-After    always a duration
-//	6m0s, 00:06:00, 360 seconds   a duration
+//	6m0s, 00:06:00, PT6M          a duration, also 360 seconds
 //	an ISO 8601 time, HTTP date   a moment
 //
 // Under every dialect, Retry-After is read in all of these forms. So are
