@@ -117,16 +117,16 @@ var (
 	limitFields = []string{"quotaid", "quotalimit", "policyname"}
 	codeFields  = []string{"code", "errorcode", "o:errorcode", "type", "errortype", "status", "reason", "errorname", "error", "id"}
 	// exceeded are parts of refusals' names and sentences, without separators: userRateLimitExceeded (Google), Unsplash,
-	// Canvas, ERR_403_DEVELOPER_OVER_QPS (Mashery), four of Meta, SEC EDGAR, Bybit.
+	// Canvas, ERR_403_DEVELOPER_OVER_QPS (Mashery), four of Meta, SEC EDGAR, AccuWeather, Bybit.
 	exceeded = []string{"ratelimitexceeded", "requestlimitexceeded", "invocationlimitexceeded", "concurrentlimitexceeded", "throughputexceeded",
 		"developeroverqps", "developeroverrate", "requestlimitreached", "toomanycalls", "exceededtheratelimit", "ratelimithit",
-		"ratethresholdexceeded", "accesstoofrequent"}
+		"ratethresholdexceeded", "numberofrequestshasbeenexceeded", "accesstoofrequent"}
 	// throttling are parts of names alone: throttle_violation (Stack Exchange), com.amazonaws.dynamodb.v20120810#ThrottlingException.
 	throttling = []string{"toomanyrequests", "ratelimited", "throttl"}
 	// refusing are whole names or sentences: Google, Tyk, Amazon S3.
 	refusing = []string{"quotaexceeded", "dailylimitexceeded", "slowdown", "toomanyrequests"}
-	// crowded are parts of sentences about calls under way: Mailchimp, Anthropic, NetSuite.
-	crowded = []string{"simultaneous connections", "concurrent connections has exceeded", "concurrent request limit exceeded"}
+	// crowded are parts of sentences about calls under way: Mailchimp, Anthropic, NetSuite, Moonshot AI.
+	crowded = []string{"simultaneous connections", "concurrent connections has exceeded", "concurrent request limit exceeded", "organization concurrency"}
 )
 
 // code reads a word for programs.
@@ -158,7 +158,7 @@ func (t *bodyText) message(s string) {
 	}
 	t.limited = t.limited || refuses(joined(s))
 	t.cause.Concurrent = t.cause.Concurrent || hasAny(s, crowded)
-	for _, before := range [...]string{"try again in ", "retry in ", "retry after ", "try again after ", "available in ", "reset in ", "resets in ", "reset after ", "wait "} {
+	for _, before := range [...]string{"try again in ", "retry in ", "retry after ", "try again after ", "request this after ", "available in ", "reset in ", "resets in ", "reset after ", "wait "} {
 		if _, after, ok := strings.Cut(s, before); ok {
 			t.wait(after, 0)
 		}
@@ -168,9 +168,9 @@ func (t *bodyText) message(s string) {
 // wait keeps the longest wait. s begins with a duration, or with a number of the unit that
 // follows, or else of unit.
 func (t *bodyText) wait(s string, unit time.Duration) {
-	words := strings.Fields(s[:min(len(s), maxTimeLength)])
+	words := strings.FieldsFunc(s[:min(len(s), maxTimeLength)], func(r rune) bool { return strings.ContainsRune(" \t\r\n,;!~()<>\"", r) })
 	for i := range words {
-		words[i] = strings.TrimRight(strings.TrimLeft(words[i], "~"), ".,;:!)\"")
+		words[i] = strings.TrimRight(words[i], ".:")
 	}
 	if len(words) == 0 || words[0] == "" {
 		return
