@@ -37,7 +37,7 @@ var final = map[string]bool{
 //	retryAfter, retryIn, retryDelay      a number of seconds, or a duration   Telegram, google.rpc.RetryInfo
 //	… with a unit: retry_after_ms        a number of these                    Matrix, Monday
 //	code, type, status, reason, error    insufficient_quota; tokens           OpenAI, Salesforce (errorCode)
-//	any other text                       "try again in 1.2s" and the like     OpenAI, Django REST framework
+//	…message, msg, error, detail, title  "try again in 1.2s" and the like     OpenAI, Django REST framework
 //	quotaId, quota_limit, policyName     the limit                            google.rpc.QuotaFailure, HubSpot
 //	global: true                         the scope                            Discord
 func parseBody(text []byte) (t bodyText) {
@@ -108,7 +108,7 @@ func (t *bodyText) text(field, value string) {
 		t.cause.Limit = cmp.Or(t.cause.Limit, strings.ToLower(value))
 	case slices.Contains(codeFields, field) && isWord(value):
 		t.code(strings.ToLower(value))
-	default:
+	case hasAny(field, textFields):
 		t.message(value)
 	}
 }
@@ -116,6 +116,7 @@ func (t *bodyText) text(field, value string) {
 var (
 	limitFields = []string{"quotaid", "quotalimit", "policyname"}
 	codeFields  = []string{"code", "errorcode", "o:errorcode", "type", "errortype", "status", "reason", "errorname", "error", "id"}
+	textFields  = []string{"message", "msg", "error", "detail", "description", "title"}
 	// exceeded are parts of refusals' names and sentences, without separators: userRateLimitExceeded (Google), Unsplash,
 	// Canvas, ERR_403_DEVELOPER_OVER_QPS (Mashery), four of Meta, SEC EDGAR, AccuWeather, Bybit.
 	exceeded = []string{"ratelimitexceeded", "requestlimitexceeded", "invocationlimitexceeded", "concurrentlimitexceeded", "throughputexceeded",

@@ -117,6 +117,7 @@ func TestBodyWaits(t *testing.T) {
 		"ASP.NET Core: one or several":    {`Too many requests. Please try again after 9 second(s).`, 9 * time.Second},
 		"a list of sentences":             {`{"errors": ["Daily limit", "Try again in 2 minutes"]}`, 2 * time.Minute},
 		"an ISO 8601 duration":            {`{"retryAfter": "PT30S"}`, 30 * time.Second},
+		"an echo of the request":          {`{"error": "busy", "prompt": "Please wait 5 minutes."}`, 0},
 		"a moment":                        {`{"retryAfter": "2022-06-13T11:49:23Z"}`, 0},
 		"no number":                       {`{"message": "Please wait a few minutes, or try again in a day."}`, 0},
 		"no unit":                         {`{"message": "Please wait 5"}`, 0},

@@ -120,11 +120,10 @@ func parseTime(s string, date time.Time) (time.Time, bool) {
 	}
 	s = strings.TrimSuffix(strings.TrimSuffix(s, " GMT"), " UTC")
 	for _, layout := range layouts {
-		t, err := time.Parse(layout, s)
-		if err == nil && layout == twoDigits && date.Sub(t) > 50*365*24*time.Hour {
-			t = t.AddDate(100, 0, 0) // the nearest such year: RFC 9110, section 5.6.7
-		}
-		if err == nil {
+		if t, err := time.Parse(layout, s); err == nil {
+			if layout == twoDigits && date.Sub(t) > 50*365*24*time.Hour {
+				t = t.AddDate(100, 0, 0) // the nearest such year: RFC 9110, section 5.6.7
+			}
 			return t, true
 		}
 	}
