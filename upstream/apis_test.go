@@ -294,8 +294,12 @@ func TestReadAPIs(t *testing.T) {
 		"Bandwidth: the word limit twice":          {429, []string{"X-Limit-Type", "messages", "X-Limit-Limit", "50", "X-Limit-Remaining", "0", "X-Limit-Reset", "1655120993000"}, said(true, 60*s, 50, 0, 60*s)},
 		"Salesforce: an application's part":        {200, []string{"Sforce-Limit-Info", "api-usage=100/15000; per-app-api-usage=17/250(appName=sample-connected-app)"}, said(false, 0, 250, 233, unsaid)},
 		"resumable uploads, Upload-Limit: no rate": {429, []string{"Upload-Limit", "max-size=0, expires=3600"}, nothing(true)},
-		"a joined reset at":                        {429, []string{"X-RateLimit-Limit", "10", "X-RateLimit-Remaining", "0", "X-RateLimit-ResetAt", "2022-06-13T11:49:23Z"}, said(true, 30*s, 10, 0, 30*s)},
-		"Trakt: JSON beside a Retry-After":         {429, []string{"X-Ratelimit", `{"name":"AUTHED_API_GET_LIMIT","period":300,"limit":1000,"remaining":0,"until":"2022-06-13T11:50:00Z"}`, "Retry-After", "10"}, said(true, 10*s, unsaid, unsaid, unsaid)},
+		"MoySklad: milliseconds that no word names": {429, []string{
+			"X-RateLimit-Limit", "45", "X-RateLimit-Remaining", "0", "X-Lognex-Retry-TimeInterval", "3000", "X-Lognex-Reset", "2500", "X-Lognex-Retry-After", "2500"}, said(true, 2500*time.Millisecond, 45, 0, unsaid)},
+		"Django REST framework before 3":   {429, []string{"X-Throttle-Wait-Seconds", "30"}, said(true, 30*s, unsaid, unsaid, unsaid)},
+		"Bitvavo: a joined reset at":       {429, []string{"Bitvavo-Ratelimit-Limit", "1000", "Bitvavo-Ratelimit-Remaining", "0", "Bitvavo-Ratelimit-ResetAt", "1655120993000"}, said(true, 60*s, 1000, 0, 60*s)},
+		"a joined reset at":                {429, []string{"X-RateLimit-Limit", "10", "X-RateLimit-Remaining", "0", "X-RateLimit-ResetAt", "2022-06-13T11:49:23Z"}, said(true, 30*s, 10, 0, 30*s)},
+		"Trakt: JSON beside a Retry-After": {429, []string{"X-Ratelimit", `{"name":"AUTHED_API_GET_LIMIT","period":300,"limit":1000,"remaining":0,"until":"2022-06-13T11:50:00Z"}`, "Retry-After", "10"}, said(true, 10*s, unsaid, unsaid, unsaid)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -351,6 +355,8 @@ func TestNameAndWindow(t *testing.T) {
 		"EVE Online: units/window":      {[]string{"X-Ratelimit-Group", "fleet", "X-Ratelimit-Limit", "150/15m", "X-Ratelimit-Remaining", "148"}, "fleet", 15 * time.Minute},
 		"App Store Connect: by the key": {[]string{"X-Rate-Limit", "user-hour-lim:3500;user-hour-rem:500;"}, "user-hour", time.Hour},
 		"HTX: an interval of ms":        {[]string{"ratelimit-limit", "72", "ratelimit-interval", "3000", "ratelimit-remaining", "70"}, "", 3 * time.Second},
+		"Elastic: an interval of words": {[]string{"X-RateLimit-Interval", "1 Minute", "X-RateLimit-Limit", "5"}, "", time.Minute},
+		"an interval of ISO 8601":       {[]string{"X-RateLimit-Interval", "PT1H", "X-RateLimit-Limit", "5"}, "", time.Hour},
 		"an interval in milliseconds":   {[]string{"X-RateLimit-Interval-Milliseconds", "1500", "X-RateLimit-Limit", "5"}, "", 1500 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -169,7 +169,7 @@ func (t *bodyText) message(s string) {
 // wait keeps the longest wait. s begins with a duration, or with a number of the unit that
 // follows, or else of unit.
 func (t *bodyText) wait(s string, unit time.Duration) {
-	words := strings.FieldsFunc(s[:min(len(s), maxTimeLength)], func(r rune) bool { return strings.ContainsRune(" \t\r\n,;!~()<>\"", r) })
+	words := strings.FieldsFunc(strings.ToLower(s[:min(len(s), maxTimeLength)]), func(r rune) bool { return strings.ContainsRune(" \t\r\n,;!~()<>\"", r) })
 	for i := range words {
 		words[i] = strings.TrimRight(words[i], ".:")
 	}

@@ -64,8 +64,9 @@ var units = map[string]time.Duration{
 	"s": time.Second, "sec": time.Second, "secs": time.Second, "seconds": time.Second, "mins": time.Minute, "minutes": time.Minute,
 }
 
-// unitless are names that lack the unit of their times, with it.
-var unitless = map[string]string{"gw-ratelimit-reset": "gw-ratelimit-reset-ms", "ratelimit-interval": "ratelimit-interval-ms"} // KuCoin, HTX
+// unitless are names that lack the unit of their times, with it: KuCoin, HTX, Amazon, MoySklad.
+var unitless = map[string]string{"gw-ratelimit-reset": "gw-ratelimit-reset-ms", "ratelimit-interval": "ratelimit-interval-ms",
+	"x-amz-retry-after": "x-amz-retry-after-ms", "x-lognex-retry-after": "x-lognex-retry-after-ms"}
 
 // windows are the words of a budget's name for its length, also after a number:
 // X-RateLimit-Limit-Minute, X-App-Limit-24hour-Remaining, X-RateLimit-Limit-Tokens-5-Minute.

@@ -18,12 +18,10 @@ func retryAfter(h http.Header, date time.Time) time.Duration {
 			continue
 		}
 		names++
-		name, unit := strings.ToLower(name), time.Second
+		lower, unit := strings.ToLower(name), time.Second
+		name = cmp.Or(unitless[lower], lower)
 		if i := strings.LastIndexByte(name, '-'); units[name[i+1:]] > 0 {
 			name, unit = name[:i], units[name[i+1:]]
-		}
-		if name == "x-amz-retry-after" {
-			unit = time.Millisecond
 		}
 		before, budget, found := strings.Cut(name, "retry-after")
 		if !found || budget != "" && before != "" && !strings.HasSuffix(before, "limit-") || isInformational(name) { // Budgets: NestJS, Phemex.
@@ -38,8 +36,9 @@ func retryAfter(h http.Header, date time.Time) time.Duration {
 			other = max(other, d)
 		}
 	}
-	// Traefik, Wildberries, and Walmart by two names.
-	last := cmp.Or(first(h["X-Retry-In"]), first(h["X-Ratelimit-Retry"]), first(h["X-Next-Replenish-Time"]), first(h["X-Next-Replenishment-Time"]))
+	// Traefik, Wildberries, Django REST framework before 3, and Walmart by two names.
+	last := cmp.Or(first(h["X-Retry-In"]), first(h["X-Ratelimit-Retry"]), first(h["X-Throttle-Wait-Seconds"]),
+		first(h["X-Next-Replenish-Time"]), first(h["X-Next-Replenishment-Time"]))
 	return cmp.Or(precise, standard, other, longest(last, time.Second, date))
 }
 

@@ -31,6 +31,8 @@ func TestReset(t *testing.T) {
 		"1 seconds":                            sec,
 		"2 minutes":                            2 * time.Minute,
 		"1.5 s":                                1500 * ms,
+		"90 Seconds":                           90 * sec,
+		"90S":                                  90 * sec,
 		"90 apples":                            unsaid,
 		"90 ":                                  90 * sec,
 		" seconds":                             unsaid,

@@ -35,6 +35,7 @@ func within(s string, unit time.Duration, date time.Time) (time.Duration, bool) 
 	if d, ok := parseDecimal(s); ok {
 		return d.times(unit), true
 	}
+	s = strings.ToLower(s)
 	if number, word, _ := strings.Cut(s, " "); unitOf(word) > 0 { // GetResponse: 1 seconds
 		return within(number, unitOf(word), date)
 	}
@@ -69,9 +70,9 @@ func (d decimal) epoch(unit time.Duration) (time.Time, bool) {
 }
 
 // parseDuration reads the durations of time.ParseDuration without a sign, days, 00:01:30,
-// 1.00:01:30 (.NET, with a day) and those of ISO 8601 without months: P1DT30S.
+// 1.00:01:30 (.NET, with a day) and those of ISO 8601 without months, in lower case: p1dt30s.
 func parseDuration(s string) (time.Duration, bool) {
-	if iso, ok := strings.CutPrefix(strings.ToLower(s), "p"); ok {
+	if iso, ok := strings.CutPrefix(s, "p"); ok {
 		day, clock, _ := strings.Cut(iso, "t")
 		if s = day + clock; strings.Trim(day, "0123456789.d") != "" {
 			return 0, false
@@ -115,9 +116,7 @@ func parseTime(s string, date time.Time) (time.Time, bool) {
 		return t, true
 	}
 	s, _, _ = strings.Cut(strings.ToUpper(s), " (")
-	if _, after, ok := strings.Cut(s, ", "); ok { // the weekday
-		s = after
-	}
+	s = strings.TrimSpace(s[strings.Index(s, ",")+1:]) // without its weekday
 	s = strings.TrimSuffix(strings.TrimSuffix(s, " GMT"), " UTC")
 	for _, layout := range layouts {
 		if t, err := time.Parse(layout, s); err == nil {
