@@ -159,7 +159,7 @@ func (t *bodyText) message(s string) {
 	}
 	t.limited = t.limited || refuses(joined(s))
 	t.cause.Concurrent = t.cause.Concurrent || hasAny(s, crowded)
-	for _, before := range [...]string{"try again in ", "retry in ", "retry after ", "try again after ", "request this after ", "available in ", "reset in ", "resets in ", "reset after ", "wait "} {
+	for _, before := range [...]string{"try again in ", "retry in ", "retry after ", "try again after ", "request this after ", "request after ", "available in ", "reset in ", "resets in ", "reset after ", "wait "} {
 		if _, after, ok := strings.Cut(s, before); ok {
 			t.wait(after, 0)
 		}

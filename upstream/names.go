@@ -14,7 +14,7 @@ const (
 	inLimit      = "imit"
 	inRemaining  = "emaining"
 	inReset      = "eset"
-	inRetryAfter = "etry-"
+	inRetryAfter = "etry"
 )
 
 // isUsual reports whether most responses have a header of this name. None of these is

@@ -18,7 +18,7 @@ func retryAfter(h http.Header, date time.Time) time.Duration {
 			continue
 		}
 		names++
-		lower, unit := strings.ToLower(name), time.Second
+		lower, unit := strings.Replace(strings.ToLower(name), "retryafter", "retry-after", 1), time.Second
 		name = cmp.Or(unitless[lower], lower)
 		if i := strings.LastIndexByte(name, '-'); units[name[i+1:]] > 0 {
 			name, unit = name[:i], units[name[i+1:]]
