@@ -126,8 +126,8 @@ var (
 	throttling = []string{"toomanyrequests", "ratelimited", "throttl"}
 	// refusing are whole names or sentences: Google, Tyk, Amazon S3.
 	refusing = []string{"quotaexceeded", "dailylimitexceeded", "slowdown", "toomanyrequests"}
-	// crowded are parts of sentences about calls under way: Mailchimp, Anthropic, NetSuite, Moonshot AI.
-	crowded = []string{"simultaneous connections", "concurrent connections has exceeded", "concurrent request limit exceeded", "organization concurrency"}
+	// crowded are parts of sentences about calls under way: Mailchimp, Anthropic, NetSuite, Moonshot AI, Okta.
+	crowded = []string{"simultaneous connections", "concurrent connections has exceeded", "concurrent request limit exceeded", "organization concurrency", "too many concurrent requests"}
 )
 
 // code reads a word for programs.

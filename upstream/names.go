@@ -109,7 +109,7 @@ type headerName struct {
 }
 
 // labels are headers that name the budgets of their family, or a part of them.
-var labels = []string{"resource", "name", "group", "bucket", "partition"}
+var labels = []string{"resource", "name", "group", "category", "bucket", "partition"}
 
 // parseName reads a name in lower case. The first form that fits counts:
 //
