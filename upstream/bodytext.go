@@ -169,16 +169,12 @@ func (t *bodyText) message(s string) {
 // wait keeps the longest wait. s begins with a duration, or with a number of the unit that
 // follows, or else of unit.
 func (t *bodyText) wait(s string, unit time.Duration) {
-	words := strings.FieldsFunc(strings.ToLower(s[:min(len(s), maxTimeLength)]), func(r rune) bool { return strings.ContainsRune(" \t\r\n,;!~()<>\"", r) })
+	between := func(r rune) bool { return strings.ContainsRune(" \t\r\n,;!~()<>\"", r) }
+	words := append(strings.FieldsFunc(strings.ToLower(s[:min(len(s), maxTimeLength)]), between), "", "")
 	for i := range words {
 		words[i] = strings.TrimRight(words[i], ".:")
 	}
-	if len(words) == 0 || words[0] == "" {
-		return
-	}
-	if len(words) > 1 {
-		unit = cmp.Or(unitOf(words[1]), unit)
-	}
+	unit = cmp.Or(unitOf(words[1]), unit)
 	if d, ok := parseDuration(words[0]); ok {
 		t.after = max(t.after, d)
 	} else if d, ok := parseDecimal(strings.TrimSuffix(words[0], "s")); ok && d.whole < firstEpoch { // no moment
