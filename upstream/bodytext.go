@@ -82,9 +82,9 @@ func parseBody(text []byte) (t bodyText) {
 }
 
 // joined returns a name in lower case, without separators.
-func joined(name string) string {
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name))
-}
+func joined(name string) string { return strings.ToLower(separators.Replace(name)) }
+
+var separators = strings.NewReplacer("_", "", "-", "", " ", "")
 
 // waitUnit returns the unit of the numbers of a field with a wait; 0: another field.
 func waitUnit(field string) time.Duration {
