@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// retryAfter returns the duration in the most precise Retry-After header; 0 without one:
-// Retry-After-Ms and the like, Retry-After, X-Retry-After and the like. The longest value
-// of a repeated header or a list wins, in any order of proxies.
+// retryAfter returns the longest time in the most precise Retry-After headers, 0 without one.
+// Retry-After-Ms and the like are the most precise, then Retry-After itself.
 func retryAfter(h http.Header, date time.Time) time.Duration {
 	var precise, standard, other time.Duration
 	names := 0
@@ -18,19 +17,20 @@ func retryAfter(h http.Header, date time.Time) time.Duration {
 			continue
 		}
 		names++
-		lower, unit := strings.Replace(strings.ToLower(name), "retryafter", "retry-after", 1), time.Second
+		lower, unit := strings.ToLower(name), time.Second
 		name = cmp.Or(unitless[lower], lower)
 		if i := strings.LastIndexByte(name, '-'); units[name[i+1:]] > 0 {
 			name, unit = name[:i], units[name[i+1:]]
 		}
-		before, budget, found := strings.Cut(name, "retry-after")
+		before, after, _ := strings.Cut(name, "retry")
+		budget, found := strings.CutPrefix(strings.TrimPrefix(after, "-"), "after")
 		if !found || budget != "" && before != "" && !strings.HasSuffix(before, "limit-") || isInformational(name) { // Budgets: NestJS, Phemex.
 			continue
 		}
 		switch d := longest(oneLine(values), unit, date); {
 		case unit == time.Millisecond:
 			precise = max(precise, d)
-		case name == "retry-after":
+		case before == "" && budget == "":
 			standard = max(standard, d)
 		default:
 			other = max(other, d)
