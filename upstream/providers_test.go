@@ -115,4 +115,8 @@ func TestAmend(t *testing.T) {
 	if s := r.Read(response(200), date); s.Refused {
 		t.Error("a success without a word was amended")
 	}
+	r.Amend = func(_ *http.Response, s *upstream.Signal) { s.Pause /= 1000 } // Sentinel Hub
+	if s := r.Read(response(429, "Retry-After", "5000"), date); s.Pause != 5*time.Second {
+		t.Errorf("5000 ms are a pause of %v", s.Pause)
+	}
 }
