@@ -44,50 +44,44 @@ func (s *Store) called(count *int) error {
 	return s.failing[count]
 }
 
+// pass counts a call, fails as its method is set to, or passes it to the wrapped store, which
+// needs an ability A.
+func pass[A any](s *Store, count *int, call func(base A) error) error {
+	if err := s.called(count); err != nil {
+		return err
+	}
+	if base, ok := s.base.(A); ok {
+		return call(base)
+	}
+	return store.ErrUnsupported
+}
+
 // Cancel implements store.Canceler. The wrapped store never hears of units from
 // Grant: they were charged nowhere.
 func (s *Store) Cancel(ctx context.Context, of any) error {
-	if err := s.called(&s.counts.Cancels); err != nil || of == (receipt{}) {
-		return err
+	if of == (receipt{}) {
+		return s.called(&s.counts.Cancels)
 	}
-	if c, ok := s.base.(store.Canceler); ok {
-		return c.Cancel(ctx, of)
-	}
-	return store.ErrUnsupported
+	return pass(s, &s.counts.Cancels, func(base store.Canceler) error { return base.Cancel(ctx, of) })
 }
 
 // Settle implements store.Settler. The wrapped store never hears of units from
 // Grant: they were charged nowhere.
 func (s *Store) Settle(ctx context.Context, of any, costs ...int64) error {
-	if err := s.called(&s.counts.Settles); err != nil || of == (receipt{}) {
-		return err
+	if of == (receipt{}) {
+		return s.called(&s.counts.Settles)
 	}
-	if c, ok := s.base.(store.Settler); ok {
-		return c.Settle(ctx, of, costs...)
-	}
-	return store.ErrUnsupported
+	return pass(s, &s.counts.Settles, func(base store.Settler) error { return base.Settle(ctx, of, costs...) })
 }
 
 // Reset implements store.Resetter.
 func (s *Store) Reset(ctx context.Context, scope, key string) error {
-	if err := s.called(&s.counts.Resets); err != nil {
-		return err
-	}
-	if r, ok := s.base.(store.Resetter); ok {
-		return r.Reset(ctx, scope, key)
-	}
-	return store.ErrUnsupported
+	return pass(s, &s.counts.Resets, func(base store.Resetter) error { return base.Reset(ctx, scope, key) })
 }
 
 // Brake implements store.Braker.
 func (s *Store) Brake(ctx context.Context, charges []store.Charge, b store.Brake) error {
-	if err := s.called(&s.counts.Brakes); err != nil {
-		return err
-	}
-	if k, ok := s.base.(store.Braker); ok {
-		return k.Brake(ctx, charges, b)
-	}
-	return store.ErrUnsupported
+	return pass(s, &s.counts.Brakes, func(base store.Braker) error { return base.Brake(ctx, charges, b) })
 }
 
 // WatchBrakes implements store.Braker. If the wrapped store is no store.Braker, the
@@ -121,22 +115,14 @@ func (w *watch) Stop() {
 
 // Release implements store.Holder.
 func (s *Store) Release(ctx context.Context, scope, key string, ids ...string) error {
-	if err := s.called(&s.counts.Releases); err != nil {
-		return err
-	}
-	if h, ok := s.base.(store.Holder); ok {
-		return h.Release(ctx, scope, key, ids...)
-	}
-	return store.ErrUnsupported
+	return pass(s, &s.counts.Releases, func(base store.Holder) error { return base.Release(ctx, scope, key, ids...) })
 }
 
 // Renew implements store.Holder.
 func (s *Store) Renew(ctx context.Context, scope, key string, lease time.Duration, ids ...string) (lost []string, err error) {
-	if err := s.called(&s.counts.Renews); err != nil {
-		return nil, err
-	}
-	if h, ok := s.base.(store.Holder); ok {
-		return h.Renew(ctx, scope, key, lease, ids...)
-	}
-	return nil, store.ErrUnsupported
+	err = pass(s, &s.counts.Renews, func(base store.Holder) (err error) {
+		lost, err = base.Renew(ctx, scope, key, lease, ids...)
+		return err
+	})
+	return lost, err
 }
