@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir/store"
+	"github.com/goweir/weir/store/fallback/internal/breaker"
 )
 
 // Take implements [store.Store].
@@ -61,9 +62,9 @@ func (s *Store) Reset(ctx context.Context, scope, key string) error {
 type State uint8
 
 const (
-	StateClosed   State = iota // the primary decides
-	StateOpen                  // the policy decides
-	StateHalfOpen              // the policy decides while the primary is probed
+	StateClosed   = State(breaker.Closed)   // the primary decides
+	StateOpen     = State(breaker.Open)     // the policy decides
+	StateHalfOpen = State(breaker.HalfOpen) // the policy decides while the primary is probed
 )
 
 var stateNames = [...]string{"closed", "open", "half_open"}
@@ -77,15 +78,7 @@ func (s State) String() string {
 }
 
 // State returns the breaker's state, for a health endpoint. A zero Store is closed.
-func (s *Store) State() State {
-	switch closed, probing := s.breaker.State(); {
-	case closed:
-		return StateClosed
-	case probing:
-		return StateHalfOpen
-	}
-	return StateOpen
-}
+func (s *Store) State() State { return State(s.breaker.State()) }
 
 // Away returns how long the primary has been away and its last error; 0 and nil while it
 // is there.
