@@ -24,6 +24,14 @@ func limitsOf(charges []store.Charge) *limits {
 	return l
 }
 
+// index returns the place of a limit; -1: there is none, or l is nil.
+func (l *limits) index(of *store.Limit) int {
+	if l == nil {
+		return -1
+	}
+	return slices.IndexFunc(l.rules, func(r exact.Rule) bool { return r.Is(of) })
+}
+
 // are reports whether charges have these limits, in this order.
 func (l *limits) are(charges []store.Charge) bool {
 	if len(charges) != len(l.rules) || charges[0].Scope != l.scope {

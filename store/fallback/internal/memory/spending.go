@@ -98,26 +98,26 @@ const maxSpendings = 4
 
 // spend notes charges that were admitted here at an instant. shared are the same charges
 // on this process's share, one of parts shares.
-func (e *entry) spend(charges, shared []store.Charge, parts, at, now, outage int64) {
+func (e *entry) spend(l *limits, charges, shared []store.Charge, parts, at, now, outage int64) {
 	m := e.extra()
-	if m.debt == nil {
-		m.debt = make([]exact.State, len(charges))
+	if m.debtors != l {
+		m.debtors, m.debt = l, make([]exact.State, len(charges))
 	}
 	if from := m.parts; from > 0 && from != parts {
 		for i := range m.debt {
-			divide(&e.limits.rules[i], &m.debt[i].A, from, parts, now)
+			divide(&l.rules[i], &m.debt[i].A, from, parts, now)
 		}
 		for _, p := range m.spendings {
 			p.divide(from, parts, now)
 		}
 	}
 	m.parts = parts
-	p := e.spending()
+	p := e.spending(charges)
 	if p == nil || p.outage != outage {
 		if len(m.spendings) == maxSpendings {
 			m.spendings = slices.Delete(m.spendings, 0, 1)
 		}
-		p = e.newSpending(shared, now, outage)
+		p = e.newSpending(l, shared, now, outage)
 		m.spendings = append(m.spendings, p)
 	}
 	for i := range charges {
@@ -134,10 +134,10 @@ func (e *entry) spend(charges, shared []store.Charge, parts, at, now, outage int
 	}
 }
 
-// spending returns the last one under the key's limits, or nil.
-func (e *entry) spending() *spending {
+// spending returns the last one under the charges' limits, or nil.
+func (e *entry) spending(charges []store.Charge) *spending {
 	for _, p := range slices.Backward(e.more.spendings) {
-		if p.limits == e.limits {
+		if p.limits.are(charges) {
 			return p
 		}
 	}
@@ -146,10 +146,10 @@ func (e *entry) spending() *spending {
 
 // newSpending returns an empty one. A bucket starts from the primary's state, so a busy one
 // is as full after the outage as before.
-func (e *entry) newSpending(shared []store.Charge, now, outage int64) *spending {
-	p := &spending{limits: e.limits, outage: outage, used: make([]exact.State, len(shared)), known: make([]int64, len(shared))}
+func (e *entry) newSpending(l *limits, shared []store.Charge, now, outage int64) *spending {
+	p := &spending{limits: l, outage: outage, used: make([]exact.State, len(shared)), known: make([]int64, len(shared))}
 	for i := range shared {
-		if r := &e.limits.rules[i]; e.at > 0 && r.Limit.Algorithm == store.GCRA {
+		if r := &l.rules[i]; l == e.limits && e.at > 0 && r.Limit.Algorithm == store.GCRA {
 			part := exact.RuleOf(&shared[i].Limit)
 			p.known[i] = share.State(r, &part, *e.state(i), now).A
 			p.used[i].A = p.known[i]
