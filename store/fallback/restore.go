@@ -50,8 +50,8 @@ func (s *Store) askOnce(ctx context.Context, req store.Request) (d store.Decisio
 		defer func() {
 			stop()
 			s.memory.Sent(r, err == nil)
-			for i := 0; refused(err) && i < len(r.Keys); i++ { // The primary would refuse it again.
-				s.memory.Forget(r.Keys[i].Scope, r.Keys[i].Key)
+			for i := 0; refused(err) && i < len(r.Memories); i++ { // The primary would refuse it again.
+				s.memory.Forget(r.Memories[i].Scope, r.Memories[i].Key)
 			}
 		}()
 		err = errBudget // in case Take panics

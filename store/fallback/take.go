@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/goweir/weir/store"
-	"github.com/goweir/weir/store/fallback/internal/breaker"
 )
 
 // Take implements [store.Store].
@@ -62,9 +61,9 @@ func (s *Store) Reset(ctx context.Context, scope, key string) error {
 type State uint8
 
 const (
-	StateClosed   = State(breaker.Closed)   // the primary decides
-	StateOpen     = State(breaker.Open)     // the policy decides
-	StateHalfOpen = State(breaker.HalfOpen) // the policy decides while the primary is probed
+	StateClosed   State = iota // the primary decides
+	StateOpen                  // the policy decides
+	StateHalfOpen              // the policy decides while the primary is probed
 )
 
 var stateNames = [...]string{"closed", "open", "half_open"}

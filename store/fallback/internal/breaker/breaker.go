@@ -29,13 +29,10 @@ const (
 	refusedProbes = 8
 )
 
-// State says which side decides.
-type State int32
-
 const (
-	Closed   State = iota // the primary
-	Open                  // the policy
-	HalfOpen              // the policy, while the primary is probed
+	closed int32 = iota // in the order of fallback.State
+	open
+	halfOpen
 )
 
 // Breaker is closed at first. It is safe for concurrent use. All functions are required.
@@ -46,7 +43,7 @@ type Breaker struct {
 	Back  func()    // runs after the breaker has closed
 	Since time.Time // the time of the last change; at first the present time
 
-	state   atomic.Int32 // begins and ends to be Closed under the lock
+	state   atomic.Int32 // becomes and leaves closed under the lock
 	failed  atomic.Int32 // failed rounds in a row; changes under the lock
 	met     atomic.Bool  // a call has succeeded
 	called  atomic.Int64
@@ -63,10 +60,10 @@ type Breaker struct {
 }
 
 // State returns the present state.
-func (b *Breaker) State() State { return State(b.state.Load()) }
+func (b *Breaker) State() int32 { return b.state.Load() }
 
 // Closed reports whether the primary decides.
-func (b *Breaker) Closed() bool { return b.State() == Closed }
+func (b *Breaker) Closed() bool { return b.State() == closed }
 
 // Met reports whether the primary has ever answered.
 func (b *Breaker) Met() bool { return b.met.Load() }
@@ -132,7 +129,7 @@ func (b *Breaker) count(began time.Time, err error) (opened bool) {
 	b.outages.Add(1)
 	b.called.Store(now.UnixNano())
 	b.wait = min(firstProbe, b.Most)
-	b.change(Open, err, now)
+	b.change(open, err, now)
 	b.schedule(0)
 	return true
 }
@@ -147,16 +144,16 @@ func (b *Breaker) schedule(took time.Duration) {
 }
 
 // change changes the side, because of an error or the end of all errors. The lock is held.
-func (b *Breaker) change(to State, err error, now time.Time) {
+func (b *Breaker) change(to int32, err error, now time.Time) {
 	b.changes = append(b.changes, store.Change{Err: err, After: now.Sub(b.Since)})
 	b.Since = now
 	b.failed.Store(0)
-	b.state.Store(int32(to))
+	b.state.Store(to)
 }
 
 // try probes the primary.
 func (b *Breaker) try() {
-	b.state.Store(int32(HalfOpen))
+	b.state.Store(halfOpen)
 	start := time.Now()
 	err := b.Probe()
 	b.probed(time.Since(start), err)
@@ -174,10 +171,10 @@ func (b *Breaker) probed(took time.Duration, err error) {
 	now := time.Now()
 	if err == nil {
 		b.met.Store(true)
-		b.change(Closed, nil, now)
+		b.change(closed, nil, now)
 		return
 	}
-	b.state.Store(int32(Open))
+	b.state.Store(open)
 	most := b.Most
 	if noConnection(err) {
 		most /= refusedProbes

@@ -73,7 +73,8 @@ func (e *entry) learn(l *limits, seen []store.Seen) {
 		return
 	}
 	if at < e.at && e.more != &none { // Instants by the clock before the step may be far ahead.
-		e.more.last, e.more.debtors = 0, nil
+		e.more.last = 0
+		clear(e.more.debt)
 	}
 	e.at = at
 	for i := range seen {
@@ -115,10 +116,11 @@ func (e *entry) idle(now int64) bool {
 
 // correct changes the units of a booking at an instant. primary says who admitted it.
 func (e *entry) correct(l *store.Limit, at, more int64, primary bool) {
-	if primary {
-		if i := e.limits.index(l); i >= 0 {
-			correct(&e.limits.rules[i], e.state(i), at, more)
-		}
+	switch i := e.limits.index(l); {
+	case primary && i >= 0:
+		correct(&e.limits.rules[i], e.state(i), at, more)
+		return
+	case primary || e.more.debtors == nil:
 		return
 	}
 	if l.Algorithm == store.GCRA {

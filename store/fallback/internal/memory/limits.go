@@ -24,11 +24,8 @@ func limitsOf(charges []store.Charge) *limits {
 	return l
 }
 
-// index returns the place of a limit; -1: there is none, or l is nil.
+// index returns the place of a limit, or -1.
 func (l *limits) index(of *store.Limit) int {
-	if l == nil {
-		return -1
-	}
 	return slices.IndexFunc(l.rules, func(r exact.Rule) bool { return r.Is(of) })
 }
 
