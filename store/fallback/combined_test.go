@@ -2,6 +2,7 @@ package fallback_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,12 +20,15 @@ func (errForbidden) OfOneKey() bool { return true }
 // choosy is a primary that fails some requests.
 type choosy struct {
 	*primary
-	fail func(req *store.Request) error
+	fail atomic.Pointer[failure]
 }
 
+// failure returns the error of a request, if it fails.
+type failure func(req *store.Request) error
+
 func (p *choosy) Take(ctx context.Context, req store.Request) (store.Decision, error) {
-	if p.fail != nil {
-		if err := p.fail(&req); err != nil {
+	if f := p.fail.Load(); f != nil {
+		if err := (*f)(&req); err != nil {
 			return store.Decision{}, err
 		}
 	}
@@ -79,23 +83,25 @@ func (s *scene) is(want fallback.State) {
 // Faults come together. The primary counts each unit once, whatever the order.
 func TestCombinedFaults(t *testing.T) {
 	t.Parallel()
-	of := func(key string, err error) func(req *store.Request) error {
-		return func(req *store.Request) error {
+	of := func(key string, err error) *failure {
+		f := failure(func(req *store.Request) error {
 			for _, c := range req.Charges {
 				if c.Key == key {
 					return err
 				}
 			}
 			return nil
-		}
+		})
+		return &f
 	}
-	ofRestores := func(err error) func(req *store.Request) error {
-		return func(req *store.Request) error {
+	ofRestores := func(err error) *failure {
+		f := failure(func(req *store.Request) error {
 			if req.Restore == nil {
 				return nil
 			}
 			return err
-		}
+		})
+		return &f
 	}
 	for name, play := range map[string]func(s *scene){
 		"a second fault and a loss": func(s *scene) {
@@ -112,55 +118,56 @@ func TestCombinedFaults(t *testing.T) {
 			s.take(s.a, 5)
 			s.away()
 			s.take(s.a, 2)
-			s.p.fail = of("k", errForbidden{})
+			s.p.fail.Store(of("k", errForbidden{}))
 			s.back()
 			s.is(fallback.StateClosed)
 			if d := s.take(s.a, 1); !d.Degraded || !d.Allowed {
 				s.Errorf("a forbidden key: %+v", d)
 			}
-			s.p.fail = nil
+			s.p.fail.Store(nil)
 			time.Sleep(3 * time.Second)
 			s.take(s.a, 1)
 			s.used("k", 9)
 		},
 		"the key of probes is forbidden": func(s *scene) {
 			s.away()
-			s.p.fail = of("probe", errForbidden{})
+			s.p.fail.Store(of("probe", errForbidden{}))
 			s.back()
 			s.is(fallback.StateClosed)
 		},
 		"probes panic": func(s *scene) {
 			s.take(s.a, 1)
 			s.away()
-			s.p.fail = func(*store.Request) error { panic("of a client") }
+			panics := failure(func(*store.Request) error { panic("of a client") })
+			s.p.fail.Store(&panics)
 			s.back()
 			if s.a.State() == fallback.StateClosed {
 				s.Error("closed")
 			}
 			s.take(s.a, 1)
-			s.p.fail = nil
+			s.p.fail.Store(nil)
 			s.back()
 			s.used("k", 2)
 		},
 		"each call finds a loss": func(s *scene) {
-			s.p.fail = of("k", store.ErrLost)
+			s.p.fail.Store(of("k", store.ErrLost))
 			for range 2 {
 				if d := s.take(s.a, 1); !d.Degraded {
 					s.Errorf("a decision: %+v", d)
 				}
 			}
 			s.is(fallback.StateClosed)
-			s.p.fail = nil
+			s.p.fail.Store(nil)
 			time.Sleep(2 * time.Second)
 			s.used("k", 2)
 		},
 		"reports are forbidden": func(s *scene) {
 			s.away()
 			s.take(s.a, 1)
-			s.p.fail = ofRestores(errForbidden{})
+			s.p.fail.Store(ofRestores(errForbidden{}))
 			s.back()
 			s.take(s.a, 1)
-			s.p.fail = nil
+			s.p.fail.Store(nil)
 			time.Sleep(time.Second)
 			s.take(s.a, 1)
 			s.used("k", 3)
@@ -169,7 +176,7 @@ func TestCombinedFaults(t *testing.T) {
 			s.take(s.a, 1)
 			s.away()
 			s.take(s.a, 1)
-			s.p.fail = ofRestores(&store.ConfigError{Field: "of a report"})
+			s.p.fail.Store(ofRestores(&store.ConfigError{Field: "of a report"}))
 			s.back()
 			if d := s.take(s.a, 1); d.Degraded {
 				s.Errorf("no decision of the primary: %+v", d)
@@ -302,14 +309,14 @@ func TestCombinedFaults(t *testing.T) {
 			s.used("l", 0)
 		},
 		"one of two keys is forbidden": func(s *scene) {
-			s.p.fail = of("l", errForbidden{})
+			s.p.fail.Store(of("l", errForbidden{}))
 			both := store.Request{Charges: append(charge("k", 5, s.limit).Charges, charge("l", 5, s.limit).Charges...)}
 			take(s, s.a, both)
 			if d := s.take(s.a, 1); d.Degraded {
 				s.Errorf("the other key: %+v", d)
 			}
 			s.used("k", 6)
-			s.p.fail = nil
+			s.p.fail.Store(nil)
 			take(s, s.a, both)
 			s.used("k", 11)
 			s.used("l", 10)
