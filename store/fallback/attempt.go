@@ -29,7 +29,7 @@ type attempt struct {
 	d     store.Decision
 	err   error
 
-	// These belong to aside.
+	// These belong to besides.
 	done   chan struct{} // gets a value with an answer in time
 	over   atomic.Bool   // the answer is there, or the caller has left
 	cancel context.CancelFunc
@@ -83,13 +83,9 @@ func (a *attempt) start(ctx context.Context) (st store.Started) {
 	return s.starter.Start(&a.ctx, s.cfg.Primary, &a.req)
 }
 
-// aside is an attempt on a goroutine of its own: a client may heed neither its context nor
-// a budget. It is a store.Started.
-type aside attempt
-
-// besides starts the call. The client's context ends with the patience, so the client
-// sends nothing late.
-func (a *attempt) besides(ctx context.Context) *aside {
+// besides asks the primary on a goroutine of its own: a client may heed neither its context
+// nor a budget. The client's context ends with the patience, so the client sends nothing late.
+func (a *attempt) besides(ctx context.Context) store.Started {
 	a.done = make(chan struct{}, 1)
 	ctx, a.cancel = context.WithTimeout(context.WithoutCancel(ctx), time.Until(a.end.At)+a.store.cfg.Budget)
 	go func() {
@@ -101,15 +97,15 @@ func (a *attempt) besides(ctx context.Context) *aside {
 			a.giveBack(ctx)
 		}
 	}()
-	return (*aside)(a)
+	return a
 }
 
-// Done implements [store.Started], like the methods below.
-func (a *aside) Done() <-chan struct{} { return a.done }
+// Done implements [store.Started] for besides, like the methods below.
+func (a *attempt) Done() <-chan struct{} { return a.done }
 
-func (a *aside) Decision() (d store.Decision, done bool, err error) { return a.d, true, a.err }
+func (a *attempt) Decision() (d store.Decision, done bool, err error) { return a.d, true, a.err }
 
-func (a *aside) Leave() bool {
+func (a *attempt) Leave() bool {
 	left := a.over.CompareAndSwap(false, true)
 	if left {
 		a.cancel()

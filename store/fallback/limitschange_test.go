@@ -1,6 +1,7 @@
 package fallback_test
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,5 +44,66 @@ func TestLimitsChangeInAnOutage(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// A key gets other limits in an outage, and the primary comes back empty. It learns of the
+// units under both.
+func TestLimitsChangeBeforeALoss(t *testing.T) {
+	t.Parallel()
+	for _, l := range every(100, 100*time.Hour) {
+		t.Run(l.Algorithm.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := newPrimary(t)
+				s := open(t, fallback.Config{Primary: p})
+				time.Sleep(10 * time.Minute)
+				more := l
+				more.Rate = 200
+				meet(t, s)
+				take(t, s, charge("k", 10, l))
+				cycle(t, p, s, func() {
+					take(t, s, charge("k", 1, l))
+					take(t, s, charge("k", 1, more))
+					p.forget(t)
+				})
+				time.Sleep(2 * time.Second)
+				if left := take(t, p.store, charge("k", 0, l)).Remaining; left < 88 || left > 89 {
+					t.Errorf("%d remaining of 100, want 88 or 89", left)
+				}
+			})
+		})
+	}
+}
+
+// A local grant is settled after the key got other limits. The primary is charged the
+// real cost.
+func TestSettledAfterALimitsChange(t *testing.T) {
+	t.Parallel()
+	for _, l := range every(100, 100*time.Hour) {
+		t.Run(l.Algorithm.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := newPrimary(t)
+				s := open(t, fallback.Config{Primary: p})
+				time.Sleep(10 * time.Minute)
+				more := l
+				more.Rate = 200
+				meet(t, s)
+				cycle(t, p, s, func() {
+					req := charge("k", 30, l)
+					req.Cancelable = true
+					d := take(t, s, req)
+					take(t, s, charge("k", 1, more))
+					if err := s.Settle(context.Background(), d.Receipt, 10); err != nil {
+						t.Error(err)
+					}
+				})
+				time.Sleep(2 * time.Second)
+				if left := take(t, p.store, charge("k", 0, l)).Remaining; left < 89 || left > 90 {
+					t.Errorf("%d remaining of 100, want 89 or 90", left)
+				}
+			})
+		})
 	}
 }

@@ -62,7 +62,7 @@ func (s *Store) local(ctx context.Context, req *store.Request) (store.Decision, 
 	if d.Allowed && !req.Peek() {
 		s.memory.Spend(req.Charges, shared.Charges, replicas, at, now, s.breaker.Outages())
 		if s.breaker.Closed() {
-			s.soon(alone) // This call may be the last one for its key.
+			s.restoreAll(alone) // This call may be the last one for its key.
 		}
 	}
 	if d.Receipt != nil {

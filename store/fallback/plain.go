@@ -60,12 +60,9 @@ func (p plain) charge(ctx context.Context, m *store.Memory) error {
 func units(l *store.Limit, used store.Used, now int64) int64 {
 	r := exact.RuleOf(l)
 	s := r.StateOf(used, now, now)
-	switch {
-	case l.Algorithm != store.SlidingWindow:
-		remaining, _ := r.View(&s, nil, now)
-		return r.Max - remaining
-	case s.A+r.Period <= now:
-		return 0
+	if l.Algorithm == store.SlidingWindow {
+		s.A, s.B = s.B, s.A // See View.
 	}
-	return s.B
+	remaining, _ := r.View(&s, nil, now)
+	return r.Max - remaining
 }

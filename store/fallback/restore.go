@@ -50,8 +50,8 @@ func (s *Store) askOnce(ctx context.Context, req store.Request) (d store.Decisio
 		defer func() {
 			stop()
 			s.memory.Sent(r, err == nil)
-			for i := 0; refused(err) && i < len(r.Keys); i++ { // The primary would refuse it again.
-				s.memory.Forget(r.Keys[i].Scope, r.Keys[i].Key)
+			for i := 0; refused(err) && i < len(r.Memories); i++ { // The primary would refuse it again.
+				s.memory.Forget(r.Memories[i].Scope, r.Memories[i].Key)
 			}
 		}()
 		err = errBudget // in case Take panics
@@ -89,6 +89,8 @@ func (s *Store) due(ctx context.Context, charges []store.Charge) (*memory.Restor
 const (
 	// alone is the time from a single failure to the search.
 	alone = 100 * time.Millisecond
+	// again is the time from a failed search to the next one.
+	again = time.Second
 	// pace is the maximum number of keys per second that are restored in the background.
 	pace = 1000
 	// enough is the number of kept keys in a row that end the search for lost ones.
@@ -104,58 +106,50 @@ func (s *Store) lost(req *store.Request) {
 	s.losses.Add(1)
 	now := s.clock.read().UnixMicro()
 	if last := s.lostAt.Load(); now-last > 1_000_000 && s.lostAt.CompareAndSwap(last, now) {
-		s.restoreAll()
+		s.restoreAll(0)
 	}
 }
 
-// soon starts a search after a delay, unless another one is about to start.
-func (s *Store) soon(later time.Duration) {
-	if s.waits.CompareAndSwap(false, true) {
-		time.AfterFunc(later, func() {
-			s.waits.Store(false)
-			s.restoreAll()
-		})
+// restoreAll restores keys without calls, in the background and after a delay. A search that
+// is under way is followed by another one: it may have passed a key that lacks units since.
+func (s *Store) restoreAll(delay time.Duration) {
+	if s.searches.Add(1) == 1 {
+		time.AfterFunc(delay, s.searchAll)
 	}
 }
 
-// restoreAll restores keys without calls, in the background. A search that is under way is
-// followed by another one: it may have passed a key that lacks units since.
-func (s *Store) restoreAll() {
-	if s.searches.Add(1) > 1 {
-		return
-	}
-	go func() {
-		for asked := int32(0); !s.searches.CompareAndSwap(asked, 0); {
-			asked = s.searches.Load()
-			s.search()
+func (s *Store) searchAll() {
+	for asked := int32(0); !s.searches.CompareAndSwap(asked, 0); {
+		asked = s.searches.Load()
+		if s.search() {
+			s.tries = 0
+		} else if s.tries++; s.tries < maxTries {
+			time.AfterFunc(again, s.searchAll) // One slow answer must not end the search for good.
+			return
 		}
-	}()
+	}
 }
 
 // search looks at keys with spent units, and at others until the primary has kept some in a
-// row. A look restores the key.
-func (s *Store) search() {
+// row. A look restores the key. search returns false if the primary does not answer.
+func (s *Store) search() bool {
 	limiter, kept := rate.NewLimiter(pace, 1), 0
 	for charges, owes := range s.memory.Lacking(s.clock.now()) {
 		if !owes && kept >= enough {
 			continue
 		}
 		if limiter.Wait(context.Background()) != nil || !s.breaker.Closed() {
-			return // The primary's return starts another search.
+			return true // The primary's return starts another search.
 		}
 		losses := s.losses.Load()
 		if outage(s.look(charges)) != nil {
-			// One slow answer must not end the search for good.
-			if s.tries++; s.tries < maxTries {
-				s.soon(time.Second)
-			}
-			return
+			return false
 		}
 		if kept++; owes || s.losses.Load() > losses {
 			kept = 0
 		}
 	}
-	s.tries = 0
+	return true
 }
 
 // look asks the primary for the state of a key, and so restores it. This process then knows

@@ -32,7 +32,6 @@ type Store struct {
 	ends     patience.Ends
 	memory   memory.Memory
 	searches atomic.Int32 // asked for by restoreAll and not ended
-	waits    atomic.Bool  // soon has set a timer
 	tries    int          // searches that failed in a row
 	losses   atomic.Int64 // so far
 	lostAt   atomic.Int64 // the last loss with a search, by this process's clock

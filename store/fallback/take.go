@@ -77,15 +77,7 @@ func (s State) String() string {
 }
 
 // State returns the breaker's state, for a health endpoint. A zero Store is closed.
-func (s *Store) State() State {
-	switch closed, probing := s.breaker.State(); {
-	case closed:
-		return StateClosed
-	case probing:
-		return StateHalfOpen
-	}
-	return StateOpen
-}
+func (s *Store) State() State { return State(s.breaker.State()) }
 
 // Away returns how long the primary has been away and its last error; 0 and nil while it
 // is there.

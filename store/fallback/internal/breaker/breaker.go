@@ -29,6 +29,12 @@ const (
 	refusedProbes = 8
 )
 
+const (
+	closed int32 = iota // in the order of fallback.State
+	open
+	halfOpen
+)
+
 // Breaker is closed at first. It is safe for concurrent use. All functions are required.
 type Breaker struct {
 	Probe func() error
@@ -37,25 +43,27 @@ type Breaker struct {
 	Back  func()    // runs after the breaker has closed
 	Since time.Time // the time of the last change; at first the present time
 
-	open    atomic.Bool  // changes under the lock, like failed
-	failed  atomic.Int32 // failed rounds in a row
+	state   atomic.Int32 // becomes and leaves closed under the lock
+	failed  atomic.Int32 // failed rounds in a row; changes under the lock
 	met     atomic.Bool  // a call has succeeded
 	called  atomic.Int64
 	outages atomic.Int64
 
 	mu      sync.Mutex
-	probing bool
 	err     error     // the last failure
 	first   time.Time // the start of the first one
 	ended   time.Time // the end of the last one
 	wait    time.Duration
-	timer   *time.Timer // nil: it has stopped
+	probes  bool // a probe comes, or is under way
 	changes []store.Change
 	telling bool
 }
 
+// State returns the present state.
+func (b *Breaker) State() int32 { return b.state.Load() }
+
 // Closed reports whether the primary decides.
-func (b *Breaker) Closed() bool { return !b.open.Load() }
+func (b *Breaker) Closed() bool { return b.State() == closed }
 
 // Met reports whether the primary has ever answered.
 func (b *Breaker) Met() bool { return b.met.Load() }
@@ -71,7 +79,7 @@ func (b *Breaker) Allow() bool {
 	now := time.Now()
 	if b.called.Swap(now.UnixNano()) < now.Add(-idle/2).UnixNano() {
 		b.mu.Lock()
-		if !b.Closed() && b.timer == nil {
+		if !b.Closed() && !b.probes {
 			b.schedule(0)
 		}
 		b.mu.Unlock()
@@ -121,8 +129,8 @@ func (b *Breaker) count(began time.Time, err error) (opened bool) {
 	b.outages.Add(1)
 	b.called.Store(now.UnixNano())
 	b.wait = min(firstProbe, b.Most)
+	b.change(open, err, now)
 	b.schedule(0)
-	b.change(store.Change{Err: err}, now)
 	return true
 }
 
@@ -131,23 +139,21 @@ func (b *Breaker) count(began time.Time, err error) (opened bool) {
 func (b *Breaker) schedule(took time.Duration) {
 	// Half of the time is random, so that processes do not probe all at once.
 	wait := b.wait/2 + rand.N(b.wait/2+1)
-	b.timer = time.AfterFunc(max(wait-took, wait/8), b.try)
+	b.probes = true
+	time.AfterFunc(max(wait-took, wait/8), b.try)
 }
 
-// change changes the side. The lock is held.
-func (b *Breaker) change(c store.Change, now time.Time) {
-	c.After = now.Sub(b.Since)
+// change changes the side, because of an error or the end of all errors. The lock is held.
+func (b *Breaker) change(to int32, err error, now time.Time) {
+	b.changes = append(b.changes, store.Change{Err: err, After: now.Sub(b.Since)})
 	b.Since = now
 	b.failed.Store(0)
-	b.changes = append(b.changes, c)
-	b.open.Store(c.Err != nil)
+	b.state.Store(to)
 }
 
 // try probes the primary.
 func (b *Breaker) try() {
-	b.mu.Lock()
-	b.probing = true
-	b.mu.Unlock()
+	b.state.Store(halfOpen)
 	start := time.Now()
 	err := b.Probe()
 	b.probed(time.Since(start), err)
@@ -161,13 +167,14 @@ func (b *Breaker) try() {
 func (b *Breaker) probed(took time.Duration, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.probing, b.err, b.timer = false, err, nil
+	b.err, b.probes = err, false
 	now := time.Now()
 	if err == nil {
 		b.met.Store(true)
-		b.change(store.Change{}, now)
+		b.change(closed, nil, now)
 		return
 	}
+	b.state.Store(open)
 	most := b.Most
 	if noConnection(err) {
 		most /= refusedProbes
@@ -198,13 +205,6 @@ func (b *Breaker) deliver() {
 			b.Tell(c)
 		}()
 	}
-}
-
-// State returns whether the primary decides, and whether a probe of it is under way.
-func (b *Breaker) State() (closed, probing bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.Closed(), b.probing
 }
 
 // Away returns the time since the primary went away, and its last error; 0 and nil while

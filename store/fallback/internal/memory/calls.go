@@ -47,7 +47,7 @@ func (t *Memory) Learn(charges []store.Charge, seen []store.Seen) {
 		if seen[i].At == 0 || !keys.First(charges, i) {
 			continue
 		}
-		t.change(keys.Pick(charges, charges, i), int64(seen[i].At), func(e *entry) { e.learn(keys.Pick(seen, charges, i)) })
+		t.change(keys.Pick(charges, charges, i), int64(seen[i].At), func(e *entry, l *limits) { e.learn(l, keys.Pick(seen, charges, i)) })
 	}
 }
 
@@ -59,7 +59,7 @@ func (t *Memory) Spend(charges, shared []store.Charge, parts, at, now, outage in
 			continue
 		}
 		mine := keys.Pick(charges, charges, i)
-		t.change(mine, now, func(e *entry) { e.spend(mine, keys.Pick(shared, charges, i), parts, at, now, outage) })
+		t.change(mine, now, func(e *entry, l *limits) { e.spend(l, mine, keys.Pick(shared, charges, i), parts, at, now, outage) })
 	}
 }
 

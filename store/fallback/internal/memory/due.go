@@ -14,17 +14,16 @@ import (
 // under. A call that has waited begins one of its own.
 func (t *Memory) Due(charges []store.Charge, now int64, waited bool) (r, under *Restore) {
 	for i := 0; i < len(charges) && under == nil; i++ {
-		key := keys.Of(&charges[i])
-		t.with(key, func(e *entry) {
+		t.with(keys.Of(&charges[i]), func(e *entry) {
 			switch sending := e.more.sending; {
-			case sending != nil && sending != r && !waited:
+			case !keys.First(charges, i):
+			case sending != nil && !waited:
 				under = sending
-			case sending != nil && sending != r, sending == nil && (e.owes() || e.lost()):
+			case sending != nil || e.owes() || e.lost():
 				if r == nil {
 					r = &Restore{Over: make(chan struct{}), sent: make(map[*spending]int)}
 				}
-				r.Keys = append(r.Keys, key)
-				e.restore(r, key.Key, now)
+				e.restore(r, charges[i].Key, now)
 			}
 		})
 	}
@@ -38,8 +37,8 @@ func (t *Memory) Due(charges []store.Charge, now int64, waited bool) (r, under *
 // Sent ends a restore, and notes whether the primary knows its memories now.
 func (t *Memory) Sent(r *Restore, known bool) {
 	r.once.Do(func() { close(r.Over) })
-	for _, key := range r.Keys {
-		t.with(key, func(e *entry) { e.sent(r, known) })
+	for _, m := range r.Memories {
+		t.with(keys.Key{Scope: m.Scope, Key: m.Key}, func(e *entry) { e.sent(r, known) })
 	}
 }
 

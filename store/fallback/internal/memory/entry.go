@@ -10,9 +10,9 @@ import (
 
 // entry is the memory of a key, by the primary's clock:
 //
-//	at, used, last   the primary's last answer, and its time
-//	spendings        units admitted here since then
-//	debt             all units admitted here, of this process's share
+//	limits, at, used, last   the primary's last answer, and its time
+//	spendings                units admitted here since then, perhaps under other limits
+//	debt                     all units admitted here, of this process's share
 type entry struct {
 	limits *limits
 	key    string
@@ -26,7 +26,8 @@ type more struct {
 	used      []exact.State // of the further limits
 	spendings []*spending   // unknown to the primary, the oldest first
 	debt      []exact.State
-	parts     int64 // the number of shares of the limit
+	debtors   *limits // of debt
+	parts     int64   // the number of shares of the limit
 	last      int64
 	seeded    int64    // the time of the answer that the local store started from
 	lost      int64    // the time of an answer that the primary has lost
@@ -52,25 +53,28 @@ func (e *entry) state(i int) *exact.State {
 	return &e.more.used[i-1]
 }
 
-// be gives the key other limits, and forgets the states of the old ones. Units that the
-// primary does not know stay, under their old limits.
+// be gives the answer other limits, and forgets the states of the old ones.
 func (e *entry) be(l *limits) {
 	e.limits, e.at, e.used = l, 0, exact.State{}
 	if n := len(l.rules) - 1; n > 0 || e.more != &none {
 		m := e.extra()
-		m.used, m.debt, m.seeded = make([]exact.State, n), nil, 0
+		m.used, m.seeded = make([]exact.State, n), 0
 	}
 }
 
-// learn stores an answer of the primary, unless a later one is known. An answer that is 5 s
+// learn stores an answer of the primary about limits, unless a later one is known. An answer that is 5 s
 // older is by a clock that has stepped back.
-func (e *entry) learn(seen []store.Seen) {
+func (e *entry) learn(l *limits, seen []store.Seen) {
+	if e.limits != l {
+		e.be(l)
+	}
 	at := int64(seen[0].At)
 	if at < e.at && at > e.at-5_000_000 {
 		return
 	}
 	if at < e.at && e.more != &none { // Instants by the clock before the step may be far ahead.
-		e.more.last, e.more.debt = 0, nil
+		e.more.last = 0
+		clear(e.more.debt)
 	}
 	e.at = at
 	for i := range seen {
@@ -112,21 +116,24 @@ func (e *entry) idle(now int64) bool {
 
 // correct changes the units of a booking at an instant. primary says who admitted it.
 func (e *entry) correct(l *store.Limit, at, more int64, primary bool) {
-	i := slices.IndexFunc(e.limits.rules, func(r exact.Rule) bool { return r.Is(l) })
-	if i < 0 {
+	switch i := e.limits.index(l); {
+	case primary && i >= 0:
+		correct(&e.limits.rules[i], e.state(i), at, more)
+		return
+	case primary || e.more.debtors == nil:
 		return
 	}
-	switch r := &e.limits.rules[i]; {
-	case primary:
-		correct(r, e.state(i), at, more)
-	case e.more.debt != nil:
-		if r.Limit.Algorithm == store.GCRA {
-			more *= e.more.parts // A unit takes parts times as long in the share.
-		}
-		correct(r, &e.more.debt[i], at, more)
-		if p := e.spending(); p != nil {
+	if l.Algorithm == store.GCRA {
+		more *= e.more.parts // A unit takes parts times as long in the share.
+	}
+	if i := e.more.debtors.index(l); i >= 0 {
+		correct(&e.more.debtors.rules[i], &e.more.debt[i], at, more)
+	}
+	for _, p := range slices.Backward(e.more.spendings) {
+		if i := p.limits.index(l); i >= 0 {
 			p.version++
-			correct(r, &p.used[i], at, more)
+			correct(&p.limits.rules[i], &p.used[i], at, more)
+			return
 		}
 	}
 }
@@ -138,7 +145,7 @@ func (e *entry) ofShare(key string, shared []store.Charge, now int64) store.Memo
 	for i := range parts.rules {
 		part := &parts.rules[i]
 		s := share.State(&e.limits.rules[i], part, *e.state(i), now)
-		if e.more.debt != nil {
+		if e.more.debtors == e.limits {
 			s = larger(part, s, e.more.debt[i], now)
 		}
 		m.Known = append(m.Known, usedOf(&s))

@@ -24,6 +24,11 @@ func limitsOf(charges []store.Charge) *limits {
 	return l
 }
 
+// index returns the place of a limit, or -1.
+func (l *limits) index(of *store.Limit) int {
+	return slices.IndexFunc(l.rules, func(r exact.Rule) bool { return r.Is(of) })
+}
+
 // are reports whether charges have these limits, in this order.
 func (l *limits) are(charges []store.Charge) bool {
 	if len(charges) != len(l.rules) || charges[0].Scope != l.scope {

@@ -73,9 +73,9 @@ func text(key string) string {
 // hashed reports whether a stored text is the hash of a long key.
 func hashed(text string) bool { return len(text) == 1+sha256.Size && text[0] == 0 }
 
-// change calls f with the entry of the charges' key, which has their limits. It keeps a new
-// entry if there is anything to remember, and room.
-func (t *Memory) change(charges []store.Charge, now int64, f func(*entry)) {
+// change calls f with the entry of the charges' key, and their limits. It keeps a new entry
+// if there is anything to remember, and room.
+func (t *Memory) change(charges []store.Charge, now int64, f func(*entry, *limits)) {
 	sh, hash, e := t.lock(charges[0].Scope, charges[0].Key)
 	defer sh.mu.Unlock()
 	fresh := e == nil
@@ -85,10 +85,14 @@ func (t *Memory) change(charges []store.Charge, now int64, f func(*entry)) {
 		}
 		e = &entry{more: &none}
 	}
-	if e.limits == nil || !e.limits.are(charges) {
-		e.be(t.limits.of(charges))
+	l := e.limits
+	if l == nil || !l.are(charges) {
+		l = t.limits.of(charges)
 	}
-	if f(e); fresh && !e.idle(now) {
+	if fresh {
+		e.be(l)
+	}
+	if f(e, l); fresh && !e.idle(now) {
 		if sh.entries == nil {
 			sh.entries = make(map[uint64]*entry)
 		}
