@@ -10,6 +10,7 @@ import (
 type Group[K comparable, C any] struct {
 	Key   K
 	Calls []*C
+	n     int // of the calls; Send may change Calls
 }
 
 // entry is one call in the queue.
@@ -30,6 +31,7 @@ type keyState[K comparable, C any] struct {
 	key      K
 	calls    []*entry[K, C] // unsent, in their order; the callers of some may have left
 	underWay int            // batches
+	sent     int            // calls in these batches
 	ready    bool           // in ready of the queue
 }
 
@@ -58,8 +60,9 @@ func (b *batch[K, C]) add(k *keyState[K, C], n int) {
 	}
 	k.calls = slices.Delete(k.calls, 0, n)
 	k.underWay++
+	k.sent += n
 	b.keys = append(b.keys, k)
-	b.groups = append(b.groups, Group[K, C]{k.key, b.calls[from:len(b.calls):len(b.calls)]})
+	b.groups = append(b.groups, Group[K, C]{k.key, b.calls[from:len(b.calls):len(b.calls)], n})
 	b.callers = len(b.calls)
 }
 

@@ -36,9 +36,6 @@ func (q *Queue[K, C]) alone(ctx context.Context, b *batch[K, C]) (result C, sent
 	return result, true, err
 }
 
-// noCancel leaves the context of a caller alone.
-func noCancel() {}
-
 // Start begins a call and returns without waiting. The end of ctx does not end a call
 // that waits: the caller calls [Pending.Leave] then.
 //
@@ -47,7 +44,7 @@ func noCancel() {}
 func (q *Queue[K, C]) Start(ctx context.Context, key K, call C) Pending[K, C] {
 	e := q.entry(ctx, call)
 	if b := q.join(key, e); b != nil {
-		b.ctx, b.cancel = ctx, noCancel
+		b.ctx, b.cancel = ctx, func() {}
 		go q.run(b)
 	}
 	return Pending[K, C]{q, e}

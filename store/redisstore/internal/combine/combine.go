@@ -7,9 +7,10 @@
 //     way and few of them have its key. Its caller runs Send, as without a queue.
 //   - Any other call waits. When a round trip returns, the next batch takes the waiting
 //     calls of all keys that are free, up to the bounds of a batch. No timer delays it.
-//   - A key is free while fewer than half of the possible round trips have it, or none.
-//     Calls of a key leave in their order of arrival. With fewer than 4 round trips no
-//     two under way hold the same key, so the server decides in that order too.
+//   - A key is free while no round trip or fewer than half of the possible ones have it.
+//     While only a few of its calls are under way on a network, it is free too.
+//   - Calls of a key leave in their order of arrival. On loopback no two round trips under
+//     way hold the same key, so the server decides in that order too.
 //   - Free keys leave first come, first served. A key that is back from the server queues
 //     behind the free keys that wait already. So no key starves.
 //

@@ -18,8 +18,9 @@ func TestDelay(t *testing.T) {
 		trip           time.Duration
 		load, max, hot float64
 	}{
-		{200 * time.Microsecond, 1, 1.05, 1.4},
-		{200 * time.Microsecond, 4, 1.2, 1.6},
+		{60 * time.Microsecond, 1, 1.05, 1.4},
+		{200 * time.Microsecond, 1, 1.05, 1.05},
+		{200 * time.Microsecond, 4, 1.2, 1.45},
 		{200 * time.Microsecond, 40, 1.4, 1.6},
 		{time.Millisecond, 1, 1.01, 1.05},
 		{time.Millisecond, 10, 1.02, 1.1},

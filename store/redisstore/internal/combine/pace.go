@@ -11,7 +11,8 @@ import "time"
 type pace struct {
 	min, max int
 	trips    int
-	shortest [2]time.Duration // of the present span and of the one before. 0: none
+	worth    int              // round trips that the network makes worthwhile. 0: not known, or fixed
+	shortest [2]time.Duration // of the present span and of the one before
 	ends     time.Time        // of the present span
 }
 
@@ -41,18 +42,11 @@ func (p *pace) saw(now time.Time, took time.Duration) {
 	if !now.Before(p.ends) {
 		old := p.shortest[0]
 		if now.Sub(p.ends) >= span {
-			old = 0
+			old = took
 		}
 		p.shortest, p.ends = [2]time.Duration{took, old}, now.Add(span)
 	}
 	p.shortest[0] = min(p.shortest[0], took)
-	shortest := p.shortest[0]
-	if p.shortest[1] > 0 {
-		shortest = min(shortest, p.shortest[1])
-	}
-	p.trips = min(max(int(shortest/perTrip), p.min), p.max)
+	p.worth = int(min(p.shortest[0], p.shortest[1]) / perTrip)
+	p.trips = min(max(p.worth, p.min), p.max)
 }
-
-// ofKey returns the maximum number of round trips under way with the same key. On a fast
-// network it is 1: then the calls of a hot key make one large batch.
-func (p *pace) ofKey() int { return max(1, p.trips/2) }

@@ -18,7 +18,7 @@ func (q *Queue[K, C]) join(key K, e *entry[K, C]) *batch[K, C] {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	k := q.keyOf(key)
-	waits := k.underWay >= q.pace.ofKey() || q.underWay >= q.pace.trips || len(q.ready) > 0 || len(k.calls) > 0
+	waits := !q.isFree(k) || q.underWay >= q.pace.trips || len(q.ready) > 0 || len(k.calls) > 0
 	if k.calls = append(k.calls, e); waits {
 		q.update(k)
 		return nil
@@ -106,8 +106,9 @@ func (q *Queue[K, C]) next(b *batch[K, C], here bool) {
 	if b.took > 0 {
 		q.pace.saw(time.Now(), b.took)
 	}
-	for _, k := range b.keys {
+	for i, k := range b.keys {
 		k.underWay--
+		k.sent -= b.groups[i].n
 		q.update(k)
 	}
 	var first *batch[K, C]

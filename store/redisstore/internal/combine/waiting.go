@@ -21,12 +21,16 @@ func (q *Queue[K, C]) keyOf(key K) *keyState[K, C] {
 	return k
 }
 
-// update makes a key ready if it is free and has unsent calls, and drops a key without calls. A
-// key is free while fewer than ofKey batches under way have it.
+// isFree reports whether calls of a key may leave: see the package's documentation.
+func (q *Queue[K, C]) isFree(k *keyState[K, C]) bool {
+	return k.underWay < max(1, q.pace.trips/2) || k.sent < q.pace.worth
+}
+
+// update makes a key ready if it is free and has unsent calls, and drops a key without calls.
 func (q *Queue[K, C]) update(k *keyState[K, C]) {
 	switch {
 	case len(k.calls) > 0:
-		if !k.ready && k.underWay < q.pace.ofKey() {
+		if !k.ready && q.isFree(k) {
 			k.ready = true
 			q.ready = append(q.ready, k)
 		}
