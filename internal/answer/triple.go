@@ -21,7 +21,9 @@ var (
 func (d *Decision) SetX(h http.Header, v *Values) { xTriple.set(h, v, d.single(), time.Time{}) }
 
 // SetXEpoch is SetX with the reset in seconds since 1970, rounded up.
-func (d *Decision) SetXEpoch(h http.Header, v *Values, now time.Time) { xTriple.set(h, v, d.single(), now) }
+func (d *Decision) SetXEpoch(h http.Header, v *Values, now time.Time) {
+	xTriple.set(h, v, d.single(), now)
+}
 
 // SetDraft6 sets the headers of draft-ietf-httpapi-ratelimit-headers-06: three of
 // the limit of SetX, and RateLimit-Policy with all limits. policies is the latter
