@@ -126,10 +126,16 @@ func (l *Limiter) DoN(ctx context.Context, key string, estimate int64, f func(ct
 // tryAcquireSlot takes a slot that is now, and a lease. Cancelable, it can be given back.
 func (l *Limiter) tryAcquireSlot(ctx context.Context, id line.ID, cancelable bool) (g grant, lease *Lease, err error) {
 	var d store.Decision
+	if err = l.check(ctx, id, true); err != nil {
+		return grant{}, nil, err
+	}
+	if err = l.unfit(ctx, id); err != nil {
+		return grant{}, nil, err
+	}
 	lease = &noLease
 	if l.flights == nil {
-		err = l.ask(ctx, &question{ID: id, cancelable: cancelable}, l.limits, &d)
-	} else if err = l.check(ctx, id, true); err == nil {
+		err = l.take(ctx, &question{ID: id, cancelable: cancelable}, l.limits, &d)
+	} else {
 		c := &claim{Claim: flight.Claim{Key: id.Key, Refuse: true}, limiter: l, cancelable: cancelable}
 		d, err = c.decide(ctx, id)
 		lease = &Lease{c.Lease}

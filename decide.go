@@ -267,3 +267,21 @@ func isRefusal(err error) bool { return errors.Is(err, ErrLimited) }
 func (l *decider) refuse(reason store.Reason, retryAfter time.Duration) store.Decision {
 	return store.Decision{Reason: reason, Source: store.SourceLimiter, Limit: store.Limit(l.limits[0]), Scope: l.name, RetryAfter: retryAfter}
 }
+
+// turnAway shows a refusal of the limiter, and returns its error.
+func (l *decider) turnAway(ctx context.Context, id line.ID, d store.Decision) error {
+	l.events.decided(ctx, id, &d, Event{Kind: EventDecision})
+	return l.refusal(id, &d, false, 0)
+}
+
+// unfit refuses a cost that never fits, before the call waits for anything.
+func (l *decider) unfit(ctx context.Context, id line.ID) error {
+	for i := range l.limits {
+		if id.Cost > l.limits[i].Max() {
+			d := l.refuse(store.ReasonNeverFits, store.Never)
+			d.Limit = store.Limit(l.limits[i])
+			return l.turnAway(ctx, id, d)
+		}
+	}
+	return nil
+}

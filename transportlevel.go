@@ -155,6 +155,11 @@ func admit(levels []transportLevel, req *http.Request, maxWait time.Duration, re
 		b := &booked[0]
 		return booked, b.book(ctx, shorter(b.maxWait, maxWait), refuse, b.Settle != nil)
 	}
+	for i := range booked {
+		if err := booked[i].Limiter.unfit(ctx, booked[i].ID); err != nil {
+			return nil, err
+		}
+	}
 	start := time.Now()
 	book := func(i int) error {
 		b := &booked[i]

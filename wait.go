@@ -56,11 +56,12 @@ func (l *Limiter) waitSlot(ctx context.Context, id line.ID, maxWait time.Duratio
 	if err := l.check(ctx, id, lease != nil); err != nil {
 		return grant{}, err
 	}
+	if err := l.unfit(ctx, id); err != nil {
+		return grant{}, err
+	}
 	call, ok := l.lines.Enter(id)
 	if !ok {
-		d := l.refuse(store.ReasonTooManyWaiters, 0)
-		l.events.decided(ctx, id, &d, Event{Kind: EventDecision})
-		return grant{}, l.refusal(id, &d, false, 0)
+		return grant{}, l.turnAway(ctx, id, l.refuse(store.ReasonTooManyWaiters, 0))
 	}
 	c := waitingCall{Call: call, bound: newBound(ctx, maxWait), limiter: l, id: id, limits: l.limits, lease: lease}
 	c.Since = c.start
