@@ -205,48 +205,6 @@ func (l *decider) refusal(id line.ID, d *store.Decision, byDeadline bool, maxWai
 	return e
 }
 
-// bound is the longest wait of a call.
-type bound struct {
-	start      time.Time
-	maxWait    time.Duration // from start; 0: no bound
-	end        time.Time     // by maxWait or by the context's deadline
-	byDeadline bool
-	waits      bool      // the call counts as waiting
-	asked      time.Time // when the store was asked last
-}
-
-func newBound(ctx context.Context, maxWait time.Duration) bound {
-	start := time.Now()
-	longest, byDeadline := deadline.Max(ctx, start, maxWait)
-	return bound{start: start, maxWait: maxWait, end: start.Add(longest), byDeadline: byDeadline}
-}
-
-// maxEnd returns the end by maxWait; the zero time if the deadline comes first.
-func (b *bound) maxEnd() time.Time {
-	if b.byDeadline {
-		return time.Time{}
-	}
-	return b.end
-}
-
-// noteAsk notes a question to the store, and returns the rest of the wait.
-func (b *bound) noteAsk() (rest time.Duration) {
-	if b.asked = b.start; b.waits {
-		b.asked = time.Now()
-	}
-	return max(b.end.Sub(b.asked), 0)
-}
-
-// grant is a slot that has come.
-type grant struct {
-	receipt   any           // gives it back
-	at        store.Instant // when it came
-	gap       time.Duration // advertised by an upstream; 0: none
-	remaining int64
-}
-
-func grantOf(d *store.Decision) grant { return grant{d.Receipt, d.At, d.Gap, d.Remaining} }
-
 // isLate reports whether a call can't use the granted slot, because the round trip to the
 // store took too long: either ctx has ended with an error, or the slot lies past the
 // deadline, and the decision becomes a refusal. The store's answer came at now.

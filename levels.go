@@ -284,7 +284,7 @@ func (w *levelWait) book(ctx context.Context, v *Level) error {
 	if v.Peek {
 		w.begin(ctx, v)
 		c.d, err = c.ask(ctx)
-		g = grantOf(&c.d)
+		g = c.grant()
 	} else {
 		var ok bool
 		if c.Call, ok = l.lines.Enter(id); !ok {

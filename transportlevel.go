@@ -124,7 +124,6 @@ type booking struct {
 	line.ID
 	shard   *heed.Shard // of the level's keys
 	grant   grant
-	lease   *Lease
 	settled bool // its real cost is known
 }
 
@@ -175,7 +174,7 @@ func admit(levels []transportLevel, req *http.Request, maxWait time.Duration, re
 	}
 	giveBack := func(i int) <-chan struct{} {
 		b := &booked[i]
-		b.lease.Release()
+		b.grant.lease.Release()
 		return b.Limiter.lines.HandBack(ctx, b.ID, b.grant.receipt)
 	}
 	return booked, line.InOrder(ctx, len(booked), book, giveBack, nil)
@@ -220,9 +219,9 @@ func (b *booking) book(ctx context.Context, maxWait time.Duration, refuse, cance
 		return nil
 	}
 	if refuse {
-		b.grant, b.lease, err = l.tryAcquireSlot(ctx, b.ID, cancelable)
+		b.grant, err = l.takeSlot(ctx, b.ID, cancelable)
 	} else {
-		b.grant, b.lease, err = l.acquireSlot(ctx, b.ID, maxWait)
+		b.grant, err = l.waitSlot(ctx, b.ID, maxWait, true)
 	}
 	return err
 }

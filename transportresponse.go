@@ -107,9 +107,9 @@ func conclude(req *http.Request, booked []booking, resp *http.Response, err erro
 	for i := range booked {
 		b := &booked[i]
 		switch {
-		case b.lease == nil && b.Settle == nil: // as most often
+		case b.grant.lease == nil && b.Settle == nil: // as most often
 		case err != nil:
-			b.lease.Release()
+			b.grant.lease.Release()
 			if b.Settle != nil && httpbody.NeverSent(err) { // Without a connection it cost nothing.
 				settles = append(settles, b.settle(req.Context(), 0))
 			}
@@ -117,7 +117,7 @@ func conclude(req *http.Request, booked []booking, resp *http.Response, err erro
 			settling, known := b.settleBy(req.Context(), resp, nil)
 			settles = append(settles, settling)
 			waits := b.Settle != nil && !known
-			counts, open = counts || waits, open || waits || b.lease != nil && b.lease.held.Held()
+			counts, open = counts || waits, open || waits || b.grant.lease.Held()
 		}
 	}
 	if len(settles) > 0 { // A call of Linger costs 5 % of a request that is not settled.
@@ -151,7 +151,7 @@ func concludeLater(ctx context.Context, booked []booking, resp *http.Response, c
 // release ends the leases of bookings.
 func release(booked []booking) {
 	for i := range booked {
-		booked[i].lease.Release()
+		booked[i].grant.lease.Release()
 	}
 }
 

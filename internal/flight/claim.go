@@ -13,8 +13,6 @@ type Claim struct {
 	Arrival uint64 // the call's place among the calls of its key
 	Refuse  bool   // it does not wait
 	Lease   *Lease // once it is granted
-	// Waits is called each time when the claim waits for its turn. Nil: no call.
-	Waits func()
 
 	turn  chan struct{} // closed when it may ask; nil: it never had to wait
 	place *list.Element // nil while it is not in line
@@ -49,10 +47,10 @@ var ErrMaxWait = errors.New("flight: the longest wait is over")
 //
 // A grant that took half of the lease's time is late: perhaps the process stood still,
 // and the lease may end before it is renewed. late undoes the rest of the grant, and the
-// claim asks anew, once.
+// claim asks anew, once. waits is called each time when the claim waits for its turn.
 //
 // With ErrMaxWait and Full it returns how long to wait for room.
-func (fs *Flights) Ask(ctx context.Context, c *Claim, end time.Time, try Try, late func()) (a Answer, retryAfter time.Duration, err error) {
+func (fs *Flights) Ask(ctx context.Context, c *Claim, end time.Time, waits func(), try Try, late func()) (a Answer, retryAfter time.Duration, err error) {
 	f, retryAfter, ok := fs.join(c)
 	if !ok {
 		return Full, retryAfter, nil
@@ -60,9 +58,7 @@ func (fs *Flights) Ask(ctx context.Context, c *Claim, end time.Time, try Try, la
 	var over <-chan time.Time
 	for {
 		if c.turn != nil {
-			if c.Waits != nil {
-				c.Waits()
-			}
+			waits()
 			if over == nil && !end.IsZero() {
 				timer := time.NewTimer(time.Until(end))
 				defer timer.Stop()
