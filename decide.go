@@ -88,6 +88,15 @@ func (l *decider) takeFast(ctx context.Context, key string, cost int64) (o store
 	return l.prepared.Take(key, cost)
 }
 
+// fast shows the hook an outcome of the store's shorter way.
+func (l *decider) fast(ctx context.Context, id line.ID, o *store.Outcome) {
+	if l.events.hook != nil {
+		e := Event{Kind: EventDecision}
+		e.Decision.set(o, l.source, l.limits[0], l.name)
+		l.events.show(ctx, id, &e)
+	}
+}
+
 // look returns the state of a key. It may take as long as a call that waits for maxWait.
 func (l *decider) look(ctx context.Context, id line.ID, maxWait time.Duration) (d store.Decision, err error) {
 	err = l.send(ctx, id, &store.Request{Charges: l.free(id.Key), MaxWait: maxWait}, false, &d)

@@ -94,24 +94,24 @@ func bearerToken(credentials string, none error) (string, error) {
 // credentialHash turns credentials into keys. Equal credentials of two domains
 // have different keys. It is safe for concurrent use.
 type credentialHash struct {
-	domain string // ends in NUL, so that no domain is the start of another
-	states sync.Pool
+	domain string    // ends in NUL, so that no domain is the start of another
+	states sync.Pool // of *hashState
 }
 
 type hashState struct {
 	hash hash.Hash
-	buf  [256]byte // begins with the domain
+	text []byte // begins with the domain
+	sum  [sha256.Size]byte
 }
 
 func newCredentialHash(domain string, secret []byte) *credentialHash {
 	secret = bytes.Clone(secret)
 	c := &credentialHash{domain: domain}
 	c.states.New = func() any {
-		s := &hashState{hash: sha256.New()}
+		s := &hashState{hash: sha256.New(), text: []byte(domain)}
 		if len(secret) > 0 {
 			s.hash = hmac.New(sha256.New, secret)
 		}
-		copy(s.buf[:], domain)
 		return s
 	}
 	return c
@@ -120,19 +120,11 @@ func newCredentialHash(domain string, secret []byte) *credentialHash {
 // key returns the key of a credential.
 func (c *credentialHash) key(credential string) string {
 	s := c.states.Get().(*hashState)
+	s.text = append(s.text[:len(c.domain)], credential...)
 	s.hash.Reset()
-	// Through the buffer, without a copy on the heap, and in one call where it
-	// fits.
-	n := copy(s.buf[len(c.domain):], credential)
-	s.hash.Write(s.buf[:len(c.domain)+n])
-	for rest := credential[n:]; rest != ""; rest = rest[n:] {
-		n = copy(s.buf[len(c.domain):], rest)
-		s.hash.Write(s.buf[len(c.domain) : len(c.domain)+n])
-	}
-	// The end of the buffer is clear of the domain.
-	sum := s.hash.Sum(s.buf[len(s.buf)-sha256.Size : len(s.buf)-sha256.Size])
-	var text [22]byte
-	base64.RawURLEncoding.Encode(text[:], sum[:16])
+	s.hash.Write(s.text)
+	var key [22]byte
+	base64.RawURLEncoding.Encode(key[:], s.hash.Sum(s.sum[:0])[:16])
 	c.states.Put(s)
-	return string(text[:])
+	return string(key[:])
 }

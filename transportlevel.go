@@ -154,11 +154,6 @@ func admit(levels []transportLevel, req *http.Request, maxWait time.Duration, re
 		b := &booked[0]
 		return booked, b.book(ctx, shorter(b.maxWait, maxWait), refuse, b.Settle != nil)
 	}
-	for i := range booked {
-		if err := booked[i].Limiter.unfit(ctx, booked[i].ID); err != nil {
-			return nil, err
-		}
-	}
 	start := time.Now()
 	book := func(i int) error {
 		b := &booked[i]
@@ -208,7 +203,7 @@ func (v *transportLevel) read(req *http.Request) (id line.ID, counted bool, err 
 	if id.Cost < 0 {
 		return id, false, v.wrong("Cost", "a cost of 0 or more", strconv.FormatInt(id.Cost, 10))
 	}
-	return id, true, nil
+	return id, true, v.Limiter.unfit(req.Context(), id)
 }
 
 // book takes the booking's slot when it has come, or fails. With InFlight it takes a lease
