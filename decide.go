@@ -241,8 +241,11 @@ func (l *decider) turnAway(ctx context.Context, id line.ID, d store.Decision) er
 	return l.refusal(id, &d, false, 0)
 }
 
-// unfit refuses a cost that never fits, before the call waits for anything.
-func (l *decider) unfit(ctx context.Context, id line.ID) error {
+// checkFit is check for a call that may wait. It refuses a cost that never fits.
+func (l *decider) checkFit(ctx context.Context, id line.ID, leased bool) error {
+	if err := l.check(ctx, id, leased); err != nil {
+		return err
+	}
 	for i := range l.limits {
 		if id.Cost > l.limits[i].Max() {
 			d := l.refuse(store.ReasonNeverFits, store.Never)

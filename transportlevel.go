@@ -203,7 +203,7 @@ func (v *transportLevel) read(req *http.Request) (id line.ID, counted bool, err 
 	if id.Cost < 0 {
 		return id, false, v.wrong("Cost", "a cost of 0 or more", strconv.FormatInt(id.Cost, 10))
 	}
-	return id, true, v.Limiter.unfit(req.Context(), id)
+	return id, true, v.Limiter.checkFit(req.Context(), id, true)
 }
 
 // book takes the booking's slot when it has come, or fails. With InFlight it takes a lease

@@ -54,10 +54,7 @@ func (l *Limiter) slotNow(ctx context.Context, id line.ID, g *grant) bool {
 // takeSlot takes a slot that is now, and with Config.InFlight a lease. A cancelable slot can
 // be given back.
 func (l *Limiter) takeSlot(ctx context.Context, id line.ID, cancelable bool) (grant, error) {
-	err := l.check(ctx, id, true)
-	if err == nil {
-		err = l.unfit(ctx, id)
-	}
+	err := l.checkFit(ctx, id, true)
 	c := waitingCall{limiter: l, id: id, limits: l.limits}
 	switch {
 	case err != nil:
@@ -79,10 +76,7 @@ func (l *Limiter) takeSlot(ctx context.Context, id line.ID, cancelable bool) (gr
 // waitSlot waits for a slot of the limiter's limits. A leased call waits for a lease too, with
 // Config.InFlight.
 func (l *Limiter) waitSlot(ctx context.Context, id line.ID, maxWait time.Duration, leased bool) (grant, error) {
-	if err := l.check(ctx, id, leased); err != nil {
-		return grant{}, err
-	}
-	if err := l.unfit(ctx, id); err != nil {
+	if err := l.checkFit(ctx, id, leased); err != nil {
 		return grant{}, err
 	}
 	call, ok := l.lines.Enter(id)
