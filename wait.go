@@ -85,7 +85,7 @@ func (l *Limiter) waitSlot(ctx context.Context, id line.ID, maxWait time.Duratio
 	}
 	c := waitingCall{Call: call, bound: newBound(ctx, maxWait), limiter: l, id: id, limits: l.limits}
 	if leased && l.flights != nil {
-		c.claim = &flight.Claim{Key: id.Key, Arrival: call.Arrival()}
+		c.claim = &flight.Claim{Key: id.Key, Arrival: call.Arrival}
 	}
 	c.Since = c.start
 	return c.wait(ctx)
@@ -148,7 +148,7 @@ func (c *waitingCall) book(ctx context.Context) (g grant, again bool, err error)
 		return grant{}, true, nil
 	}
 	if err == line.ErrLate {
-		d.Reason, d.RetryAfter = store.ReasonLimited, c.Excess()
+		d.Reason, d.RetryAfter = store.ReasonLimited, c.Excess
 		err = c.refusal(&d)
 	}
 	c.observe(ctx, err)
