@@ -68,12 +68,13 @@ type waitingCall struct {
 // ask makes the store decide. A call that books again has its lease already.
 func (c *waitingCall) ask(ctx context.Context) (d store.Decision, err error) {
 	if c.claim != nil && c.claim.Lease == nil {
-		return c.askForLease(ctx, true)
+		d, err = c.askForLease(ctx, true)
+	} else if err = ctx.Err(); err == nil {
+		err = c.limiter.take(ctx, &question{ID: c.id, maxWait: c.noteAsk(), cancelable: true, silent: c.silent}, c.limits, &d)
 	}
-	if err := ctx.Err(); err != nil {
-		return d, err
+	if err == nil {
+		c.d = d
 	}
-	err = c.limiter.take(ctx, &question{ID: c.id, maxWait: c.noteAsk(), cancelable: true, silent: c.silent}, c.limits, &d)
 	return d, err
 }
 

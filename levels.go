@@ -283,7 +283,7 @@ func (w *levelWait) book(ctx context.Context, v *Level) error {
 	var err error
 	if v.Peek {
 		w.begin(ctx, v)
-		c.d, err = c.ask(ctx)
+		_, err = c.ask(ctx)
 		g = c.grant()
 	} else {
 		var ok bool

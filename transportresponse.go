@@ -101,7 +101,7 @@ func (b *booking) brakeLater(ctx context.Context, view heed.View) <-chan struct{
 // conclude ends the leases of a request with an outcome and settles its real costs:
 // now, or when the response's body has ended.
 func conclude(req *http.Request, booked []booking, resp *http.Response, err error) {
-	counts, open := false, false
+	counts, held := false, false
 	var two [2]<-chan struct{}
 	settles := two[:0]
 	for i := range booked {
@@ -116,14 +116,14 @@ func conclude(req *http.Request, booked []booking, resp *http.Response, err erro
 		default:
 			settling, known := b.settleBy(req.Context(), resp, nil)
 			settles = append(settles, settling)
-			waits := b.Settle != nil && !known
-			counts, open = counts || waits, open || waits || b.grant.lease.Held()
+			counts = counts || b.Settle != nil && !known
+			held = held || b.grant.lease.Held()
 		}
 	}
 	if len(settles) > 0 { // A call of Linger costs 5 % of a request that is not settled.
 		line.Linger(settles...)
 	}
-	if open {
+	if counts || held {
 		concludeLater(req.Context(), slices.Clone(booked), resp, counts) // The response may outlive the request.
 	}
 }

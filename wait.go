@@ -51,8 +51,7 @@ func (l *Limiter) slotNow(ctx context.Context, id line.ID, g *grant) bool {
 	return true
 }
 
-// takeSlot takes a slot that is now, and with Config.InFlight a lease. A cancelable slot can
-// be given back.
+// takeSlot takes a slot that is now, and with Config.InFlight a lease.
 func (l *Limiter) takeSlot(ctx context.Context, id line.ID, cancelable bool) (grant, error) {
 	err := l.checkFit(ctx, id, true)
 	c := waitingCall{limiter: l, id: id, limits: l.limits}
@@ -119,17 +118,18 @@ func (c *waitingCall) wait(ctx context.Context) (g grant, err error) {
 func (c *waitingCall) book(ctx context.Context) (g grant, again bool, err error) {
 	l := c.limiter
 	d, err := c.ask(ctx)
-	if err == nil {
-		c.d = d
-		if !d.Allowed {
-			err = c.refusal(&d)
-		}
+	if err == nil && !d.Allowed {
+		err = c.refusal(&d)
+	}
+	if err != nil {
+		c.observe(ctx, err)
+		return grant{}, false, err
 	}
 	answered, rules := time.Now(), l.stored(c.limits)
 	c.Took = answered.Sub(c.asked)
-	if now := err == nil && d.Delay <= 0 && ctx.Err() == nil && c.Goes(rules, answered); err != nil || now {
-		c.observe(ctx, err)
-		return c.grant(), false, err
+	if d.Delay <= 0 && ctx.Err() == nil && c.Goes(rules, answered) {
+		c.observe(ctx, nil)
+		return c.grant(), false, nil
 	}
 	c.begin(ctx, &d)
 	c.at = answered
@@ -197,7 +197,6 @@ func (c *waitingCall) waitInBackground(ctx context.Context) (grant, error) {
 		if err != nil {
 			return grant{}, err
 		}
-		c.d = d
 		switch {
 		case d.Allowed:
 			return c.grant(), nil
