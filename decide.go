@@ -243,7 +243,7 @@ func (l *decider) turnAway(ctx context.Context, id line.ID, d store.Decision) er
 
 // checkFit is check for a call that may wait. It refuses a cost that never fits.
 func (l *decider) checkFit(ctx context.Context, id line.ID, leased bool) error {
-	if err := l.check(ctx, id, leased); err != nil {
+	if err := l.check(ctx, id, leased); err != nil || id.Cost <= 1 { // 1 always fits.
 		return err
 	}
 	for i := range l.limits {
