@@ -78,8 +78,7 @@ func (c *waitingCall) ask(ctx context.Context) (d store.Decision, err error) {
 	return d, err
 }
 
-// askForLease makes the store decide on units and a lease together, until it grants the
-// lease.
+// askForLease makes the store decide on units and a lease together. It waits for room.
 func (c *waitingCall) askForLease(ctx context.Context, cancelable bool) (d store.Decision, err error) {
 	l := c.limiter
 	try := func(ctx context.Context, leaseID string) (flight.Answer, time.Duration) {

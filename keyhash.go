@@ -1,16 +1,12 @@
 package weir
 
 import (
-	"bytes"
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
-	"hash"
 	"net/http"
 	"strings"
-	"sync"
 
+	"github.com/goweir/weir/internal/digest"
 	"github.com/goweir/weir/internal/httptoken"
 )
 
@@ -50,12 +46,14 @@ func KeyBearer(secret []byte) KeyFunc {
 
 // keyCredential returns a KeyFunc whose key is a hash of a header's value, or of the part
 // that read returns; nil: of all of it. read's second argument is the error of no identity.
+// Equal credentials of two domains have different keys: a domain ends in NUL, so that none is
+// the start of another.
 func keyCredential(field, header, domain string, secret []byte, read func(string, error) (string, error)) KeyFunc {
 	h, err := newOneHeader(field, header, maxCredential)
 	if err != nil {
 		return keyError(err)
 	}
-	digest := newCredentialHash(domain, secret)
+	hash := digest.New(secret)
 	return func(r *http.Request) (string, error) {
 		v, err := h.value(r)
 		if err == nil && read != nil {
@@ -64,7 +62,7 @@ func keyCredential(field, header, domain string, secret []byte, read func(string
 		if err != nil {
 			return "", err
 		}
-		return digest.key(v), nil
+		return string(hash.Append(make([]byte, 0, 22), base64.RawURLEncoding, 16, domain, v)), nil
 	}
 }
 
@@ -89,42 +87,4 @@ func bearerToken(credentials string, none error) (string, error) {
 		return "", errMalformedBearer
 	}
 	return token, nil
-}
-
-// credentialHash turns credentials into keys. Equal credentials of two domains
-// have different keys. It is safe for concurrent use.
-type credentialHash struct {
-	domain string    // ends in NUL, so that no domain is the start of another
-	states sync.Pool // of *hashState
-}
-
-type hashState struct {
-	hash hash.Hash
-	text []byte // begins with the domain
-	sum  [sha256.Size]byte
-}
-
-func newCredentialHash(domain string, secret []byte) *credentialHash {
-	secret = bytes.Clone(secret)
-	c := &credentialHash{domain: domain}
-	c.states.New = func() any {
-		s := &hashState{hash: sha256.New(), text: []byte(domain)}
-		if len(secret) > 0 {
-			s.hash = hmac.New(sha256.New, secret)
-		}
-		return s
-	}
-	return c
-}
-
-// key returns the key of a credential.
-func (c *credentialHash) key(credential string) string {
-	s := c.states.Get().(*hashState)
-	s.text = append(s.text[:len(c.domain)], credential...)
-	s.hash.Reset()
-	s.hash.Write(s.text)
-	var key [22]byte
-	base64.RawURLEncoding.Encode(key[:], s.hash.Sum(s.sum[:0])[:16])
-	c.states.Put(s)
-	return string(key[:])
 }

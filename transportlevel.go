@@ -151,8 +151,7 @@ func admit(levels []transportLevel, req *http.Request, maxWait time.Duration, re
 	case 0:
 		return nil, ctx.Err()
 	case 1:
-		b := &booked[0]
-		return booked, b.book(ctx, shorter(b.maxWait, maxWait), refuse, b.Settle != nil)
+		return booked, booked[0].book(ctx, shorter(booked[0].maxWait, maxWait), refuse, booked[0].Settle != nil)
 	}
 	start := time.Now()
 	book := func(i int) error {

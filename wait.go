@@ -63,17 +63,16 @@ func (l *Limiter) takeSlot(ctx context.Context, id line.ID, cancelable bool) (gr
 		c.claim = &flight.Claim{Key: id.Key, Refuse: true}
 		c.d, err = c.askForLease(ctx, cancelable)
 	}
-	if err == nil && !c.d.Allowed {
-		err = l.refusal(id, &c.d, false, 0)
-	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return grant{}, err
+	case !c.d.Allowed:
+		return grant{}, l.refusal(id, &c.d, false, 0)
 	}
 	return c.grant(), nil
 }
 
-// waitSlot waits for a slot of the limiter's limits. A leased call waits for a lease too, with
-// Config.InFlight.
+// waitSlot waits for a slot. A leased call waits for a lease too, with Config.InFlight.
 func (l *Limiter) waitSlot(ctx context.Context, id line.ID, maxWait time.Duration, leased bool) (grant, error) {
 	if err := l.checkFit(ctx, id, leased); err != nil {
 		return grant{}, err

@@ -1,10 +1,9 @@
 package limitfile
 
 import (
-	"math"
 	"math/big"
+	"regexp"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/goweir/weir/store"
@@ -24,48 +23,34 @@ var units = map[string]time.Duration{
 	"w": 7 * day, "week": 7 * day, "weeks": 7 * day,
 }
 
+// part is a number and its unit at the start of a period. Longer numbers take long.
+var part = regexp.MustCompile(`^([0-9.]{1,30}) *([a-zµμ]+) *`)
+
 // parsePeriod reads a period: one or several numbers with their units, as 5s,
 // 1m30s, 1.5 h or 2 days, or a unit alone, as minute.
 func parsePeriod(s string) (time.Duration, bool) {
 	if unit, ok := units[s]; ok {
 		return unit, true
 	}
-	var sum time.Duration
+	var sum big.Rat // in microseconds
 	for s != "" {
-		number, rest := span(s, "0123456789.")
-		if len(number) > maxNumber {
+		found := part.FindStringSubmatch(s)
+		if found == nil {
 			return 0, false
 		}
-		name, rest := span(strings.TrimLeft(rest, " "), unitLetters)
-		part, ok := times(number, units[name])
-		if !ok || part > math.MaxInt64-sum {
+		n, ok := new(big.Rat).SetString(found[1])
+		unit := units[found[2]]
+		if !ok || unit == 0 {
 			return 0, false
 		}
-		sum, s = sum+part, strings.TrimLeft(rest, " ")
+		sum.Add(&sum, n.Mul(n, big.NewRat(unit.Microseconds(), 1)))
+		s = s[len(found[0]):]
 	}
-	return sum, sum >= time.Microsecond && sum <= store.MaxPeriod && sum%time.Microsecond == 0
-}
-
-// maxNumber bounds the digits of a number, as large ones take long.
-const maxNumber = 30
-
-const unitLetters = "abcdefghijklmnopqrstuvwxyzµμ"
-
-// span splits s after the longest beginning made of these characters.
-func span(s, of string) (beginning, rest string) {
-	rest = strings.TrimLeft(s, of)
-	return s[:len(s)-len(rest)], rest
-}
-
-// times returns a decimal number of units, when that is a whole number of
-// nanoseconds that fits.
-func times(number string, unit time.Duration) (time.Duration, bool) {
-	n, ok := new(big.Rat).SetString(number)
-	if unit == 0 || !ok {
+	micros := sum.Num()
+	if !sum.IsInt() || !micros.IsInt64() || micros.Int64() > store.MaxPeriod.Microseconds() {
 		return 0, false
 	}
-	n.Mul(n, new(big.Rat).SetInt64(int64(unit)))
-	return time.Duration(n.Num().Int64()), n.IsInt() && n.Num().IsInt64()
+	return time.Duration(micros.Int64()) * time.Microsecond, micros.Sign() > 0
 }
 
 // parseUnits reads a number of units: 1 to store.MaxUnits in decimal, with or

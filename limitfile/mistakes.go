@@ -94,13 +94,8 @@ func quote(s string) string { return strconv.Quote(shorten(s)) }
 
 // shorten keeps messages readable, whatever the file holds.
 func shorten(s string) string {
-	const longest = 60
-	runes := 0
-	for i := range s {
-		if runes == longest {
-			return s[:i] + "…"
-		}
-		runes++
+	if start := fmt.Sprintf("%.60s", s); start != s {
+		return start + "…"
 	}
 	return s
 }

@@ -53,13 +53,14 @@ type Config struct {
 	// the user's organisation, say, and everyone. A request passes when the limits
 	// of all levels admit it. Otherwise it is refused and charged on none. The store
 	// decides all levels in one call, on a Redis cluster one after another (see
-	// package redisstore). Empty: only Limiter's limits hold.
+	// package redisstore). A plainstore can't: every request is answered with 500.
+	// Empty: only Limiter's limits hold.
 	//
 	// Lists, OnNoKey, Penalty and Shadows concern the request's own key. If they let
 	// a request pass, no level counts it. Penalty counts a refusal only if Limiter's
 	// own limits refuse for longest. Settle is asked once for each cost, which is in
 	// the Outcome, and corrects all levels with that cost. HeadersDraft11 lists the
-	// policies of all levels, the other styles show the binding limit.
+	// policies of all levels, the other styles show one limit.
 	Levels []Level
 
 	// OnNoKey decides about a request for which Key returned an error, or an empty

@@ -23,6 +23,8 @@
 //
 // If two mounts on the way have one Limiter and find the same key, the outer one
 // decides and sets the headers. In Shadow it lets requests pass without headers.
+// Mounts with different Limiters decide one after the other: an outer one charges
+// requests that an inner one refuses. With [Config.Levels] no limiter does.
 //
 // This is wrong:
 //
@@ -47,14 +49,6 @@
 // a usable key. By default they are refused. Identity never silently becomes an IP
 // address. Behind a proxy, weir.KeyRemoteIP sees the proxy as the only client; take
 // weir.KeyClientIP there.
-//
-//	// Visitors share one key. A bad identity and a failed lookup are refused.
-//	OnNoKey: func(_ *http.Request, err error) middleware.NoKey {
-//		if errors.Is(err, weir.ErrNoKey) {
-//			return middleware.NoKey{Key: "(visitors)"}
-//		}
-//		return middleware.NoKey{}
-//	},
 //
 // Think twice before a request that states its identity twice passes: the next
 // reader may pick the other value. And if requests without an identity pass
@@ -102,14 +96,6 @@
 //		Settle:  middleware.OnlyFailures,
 //		Delay:   middleware.Delay{Max: 2 * time.Second, MaxWaiting: 100},
 //	}
-//
-// # Levels
-//
-// With [Config.Levels] a request counts against several limits at once: those of a
-// user, of an organisation and of everyone, say. The client sees the policies of all
-// levels in one list, from narrow to wide, and the refusing ones in violated-policies.
-// Name the limits after their levels (weir.Limit.WithName), as no two may have one
-// name. A plainstore can't decide levels: every request is answered with 500.
 //
 // # The handler
 //

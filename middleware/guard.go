@@ -47,7 +47,7 @@ func (g *Guard) Check(w http.ResponseWriter, r *http.Request) (*http.Request, bo
 	if g.cfg.Skip != nil && g.cfg.Skip(r) || g.cfg.PassPreflights && preflight(r) {
 		return r, true
 	}
-	key, passes := g.cfg.keyOf(w, r, &g.seen)
+	key, passes := g.cfg.identify(w, r, &g.seen)
 	if key == "" {
 		return r, passes
 	}
@@ -58,7 +58,7 @@ func (g *Guard) Check(w http.ResponseWriter, r *http.Request) (*http.Request, bo
 		return r, true
 	}
 	key = bounded(key)
-	if len(g.charger.levels) == 1 && passed(r.Context(), g.cfg.Limiter, key, g.cfg.OnStoreFailure) {
+	if len(g.charger.levels) == 1 && hasPassed(r.Context(), g.cfg.Limiter, key, g.cfg.OnStoreFailure) {
 		return r, true
 	}
 	return g.decide(w, r, key)

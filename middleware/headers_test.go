@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -234,4 +235,81 @@ func parseString(s string) (string, string, error) {
 		}
 	}
 	return "", s, io.ErrUnexpectedEOF
+}
+
+// TestLevelsOfOneName checks that clients read the limits of two levels apart, also if they
+// have one name.
+func TestLevelsOfOneName(t *testing.T) {
+	t.Parallel()
+	store := newLocal(t)
+	var refusing string
+	limit, err := middleware.New(middleware.Config{
+		Limiter: on(t, store, "user", weir.PerDay(4).WithName("day")), Key: weir.KeyStatic("ann"),
+		Levels: []middleware.Level{{Limiter: on(t, store, "team", weir.PerDay(1).WithName("day")), Key: weir.KeyStatic("blue")}},
+		OnLimited: func(_ http.ResponseWriter, _ *http.Request, d weir.Decision) {
+			refusing = d.Scope + " " + d.Limit.Policy()
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := limit(http.NotFoundHandler())
+	w := serve(h)
+	if got, want := w.Header().Get("RateLimit-Policy"), `"day";q=4;w=86400, "team:day";q=1;w=86400`; got != want {
+		t.Errorf("RateLimit-Policy: %s, want %s", got, want)
+	}
+	if got, want := w.Header().Get("RateLimit"), `"day";r=3;t=21600, "team:day";r=0;t=86400`; got != want {
+		t.Errorf("RateLimit: %s, want %s", got, want)
+	}
+	if serve(h); refusing != "team team:day" {
+		t.Errorf("refused by %s", refusing)
+	}
+}
+
+// TestSingleRemainingIsTrue checks, on random limits of two mounts, that the one number of
+// the X and draft 6 styles is the number of units that the next requests can take.
+func TestSingleRemainingIsTrue(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(100) {
+		synctest.Test(t, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(seed, 0))
+			store, h := newLocal(t), http.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+			limit := func() weir.Limit {
+				return weir.Per(1+rng.Int64N(200), time.Duration(1+rng.Int64N(100))*time.Second).By(weir.Algorithm(rng.IntN(5)))
+			}
+			style, name := middleware.HeadersX, "X-RateLimit-Remaining"
+			if seed%2 == 0 {
+				style, name = middleware.HeadersDraft6, "RateLimit-Remaining"
+			}
+			for _, mount := range []string{"inner", "outer"} {
+				m, err := middleware.New(middleware.Config{
+					Limiter: on(t, store, mount, limit().WithName("a"), limit().WithName("b")), Key: weir.KeyStatic("ann"), Headers: style,
+					Levels: []middleware.Level{{Limiter: on(t, store, mount+" team", limit()), Key: weir.KeyStatic("blue")}},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				h = m(h)
+			}
+			for range 10 {
+				time.Sleep(time.Duration(rng.Int64N(20_000)) * time.Millisecond)
+				w := serve(h)
+				if w.Code != http.StatusOK {
+					continue
+				}
+				remaining, err := strconv.Atoi(w.Header().Get(name))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for n := range remaining {
+					if serve(h).Code != http.StatusOK {
+						t.Fatalf("seed %d: %d of %d units were taken: %v", seed, n, remaining, w.Header())
+					}
+				}
+				if serve(h).Code == http.StatusOK {
+					t.Fatalf("seed %d: more than %d units were taken: %v", seed, remaining, w.Header())
+				}
+			}
+		})
+	}
 }

@@ -31,8 +31,8 @@ func withoutKey(err error) (p answer.Problem, failed bool) {
 	return broken, true
 }
 
-// keyOf returns a key that is not empty, or an error.
-func keyOf(r *http.Request, f weir.KeyFunc) (string, error) {
+// askKey returns a key that is not empty, or an error.
+func askKey(r *http.Request, f weir.KeyFunc) (string, error) {
 	key, err := f(r)
 	if err == nil && key == "" {
 		err = weir.ErrNoKey
@@ -40,10 +40,10 @@ func keyOf(r *http.Request, f weir.KeyFunc) (string, error) {
 	return key, err
 }
 
-// keyOf returns the key that a request counts under. Without one it returns
+// identify returns the key that a request counts under. Without one it returns
 // whether the request passes, and has answered if not.
-func (cfg *Config) keyOf(w http.ResponseWriter, r *http.Request, seen *identities) (key string, passes bool) {
-	key, err := keyOf(r, cfg.Key)
+func (cfg *Config) identify(w http.ResponseWriter, r *http.Request, seen *identities) (key string, passes bool) {
+	key, err := askKey(r, cfg.Key)
 	if err == nil {
 		seen.found()
 		return key, true

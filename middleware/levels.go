@@ -33,7 +33,7 @@ func (c *charger) levelsOf(r *http.Request, m *mark, own string, named levels) (
 				return nil, p, err
 			}
 		}
-		if key == "" || passed(r.Context(), l.Limiter, key, c.cfg.OnStoreFailure) {
+		if key == "" || hasPassed(r.Context(), l.Limiter, key, c.cfg.OnStoreFailure) {
 			continue
 		}
 		if i > 0 {
@@ -57,7 +57,7 @@ func (c *charger) levelsOf(r *http.Request, m *mark, own string, named levels) (
 // keyOf returns the key that a request counts under; "" if the level does not count it. Or
 // it returns a problem, with the error for OnError, if any.
 func (l *Level) keyOf(r *http.Request) (string, *answer.Problem, error) {
-	key, err := keyOf(r, l.Key)
+	key, err := askKey(r, l.Key)
 	if err == nil {
 		return bounded(key), nil, nil
 	}

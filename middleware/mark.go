@@ -44,10 +44,10 @@ func (m *mark) String() string { return fmt.Sprint(m.Context, ".WithValue(weir)"
 // GoString is String, for %#v.
 func (m *mark) GoString() string { return m.String() }
 
-// passed reports whether this mount, or a mount further out, let the request pass for a
+// hasPassed reports whether this mount, or a mount further out, let the request pass for a
 // limiter and key. After a mount that failed open, a mount that fails closed decides
 // anew. The others need not wait for the store again.
-func passed(ctx context.Context, limiter *weir.Limiter, key string, failure StoreFailure) bool {
+func hasPassed(ctx context.Context, limiter *weir.Limiter, key string, failure StoreFailure) bool {
 	m, _ := ctx.Value(markKey{}).(*mark)
 	same := func(l weir.Level) bool { return l.Limiter == limiter && l.Key == key }
 	for m != nil {

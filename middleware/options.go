@@ -30,18 +30,17 @@ func Keys(keys ...string) func(key string) bool {
 // Level is a wider limit that a request counts against, beside Config.Limiter's.
 type Level struct {
 	// Limiter has the limits. Required, over the same store as Config.Limiter and
-	// with a Name of its own, which is the Decision.Scope of its refusals. The policy
-	// names of its limits must differ from those of all other levels. Only
-	// Config.Limiter's Hook gets the decisions.
+	// with a Name of its own, which is the Decision.Scope of its refusals. Clients read
+	// a policy name that a narrower level has already with that Name before it, as
+	// "org:10-in-1m". Only Config.Limiter's Hook gets the decisions.
 	Limiter *weir.Limiter
 
 	// Key returns the key that a request counts under: the organisation of its user,
 	// or weir.KeyStatic for everyone. Required. An empty key counts as none.
 	Key weir.KeyFunc
 
-	// Limits returns the limits of a request's key, as Config.Limits does. Clients
-	// read a policy name that a narrower level has already with the Limiter's name
-	// before it, as "org:10-in-1m". Nil: the Limiter's own.
+	// Limits returns the limits of a request's key, as Config.Limits does. Nil: the
+	// Limiter's own.
 	Limits func(*http.Request) ([]weir.Limit, error)
 
 	// Cost returns how many units a request takes of this level, as Config.Cost
@@ -74,7 +73,8 @@ type NoKey struct {
 // weir.WaitLevels). With Config.Levels it waits for its own limits first and then for each
 // wider level. A later pause delays it too. A client that leaves gives its slot back,
 // except that over HTTP/1 a server does not notice while the request has an unread body.
-// The zero value is off: requests are served now or refused.
+// After a wait, rate headers show the units that remained when the slot was booked. The
+// zero value is off: requests are served now or refused.
 //
 // If the store books nothing ahead, as a plainstore, every request is answered with 500.
 type Delay struct {
@@ -131,17 +131,16 @@ const (
 	// unless the key is paused or Settle made debt. On a refusal Retry-After takes
 	// precedence over t.
 	HeadersDraft11 HeaderStyle = iota
-	// HeadersX sets X-RateLimit-Limit, X-RateLimit-Remaining and
-	// X-RateLimit-Reset, the last in seconds from now, of the binding limit
-	// alone. Of several limiters on the way it shows the refusing one, otherwise the
-	// one with the least remaining.
+	// HeadersX sets X-RateLimit-Limit, X-RateLimit-Remaining and X-RateLimit-Reset,
+	// the last in seconds from now, of one limit: of a refusal the binding one,
+	// otherwise the one with the fewest units left, also of several limiters on the way.
 	HeadersX
 	// HeadersXEpoch is HeadersX with an X-RateLimit-Reset in seconds since 1970
 	// UTC, by this process's clock.
 	HeadersXEpoch
-	// HeadersDraft6 sets RateLimit-Limit, RateLimit-Remaining and
-	// RateLimit-Reset (seconds from now) of the binding limit, as HeadersX does,
-	// and RateLimit-Policy with every limit in the form of that draft, as
+	// HeadersDraft6 sets RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset
+	// (seconds from now) of one limit, as HeadersX does, and RateLimit-Policy with
+	// every limit in the form of that draft, as
 	// `2;w=60`: for clients that can't read HeadersDraft11 yet.
 	HeadersDraft6
 	// HeadersNone sets none.

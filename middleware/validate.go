@@ -66,10 +66,7 @@ func (p *Penalty) validate(limiter *weir.Limiter) error {
 
 // validateOthers reports the first wrong limiter of the penalty, a level or the shadows.
 func (cfg *Config) validateOthers() error {
-	taken, policies := map[string]bool{cfg.Limiter.Name(): true}, map[string]bool{}
-	if cfg.Limits == nil {
-		addPolicies(policies, cfg.Limiter)
-	}
+	taken := map[string]bool{cfg.Limiter.Name(): true}
 	check := func(field string, l *weir.Limiter) error {
 		if err := checkLimiter(field, l); err != nil {
 			return err
@@ -95,11 +92,6 @@ func (cfg *Config) validateOthers() error {
 			return invalid(field+"Key", "a key function", "nil")
 		case !names.SameStore(cfg.Limiter.Config().Store, l.Limiter.Config().Store):
 			return invalid(field+"Limiter", "a limiter over the store of Limiter, which can be compared", strconv.Quote(l.Limiter.Name()))
-		case l.Limits != nil:
-			continue
-		}
-		if twice := addPolicies(policies, l.Limiter); twice != "" {
-			return invalid(field+"Limiter", "limits with policy names that no other level has, see weir.Limit.Name", strconv.Quote(twice))
 		}
 	}
 	for _, l := range cfg.Shadows {
@@ -108,19 +100,6 @@ func (cfg *Config) validateOthers() error {
 		}
 	}
 	return nil
-}
-
-// addPolicies adds the policy names of a limiter's limits to set, and returns one that
-// was in it already.
-func addPolicies(set map[string]bool, l *weir.Limiter) (twice string) {
-	for _, limit := range l.Config().Limits {
-		name := limit.Policy()
-		if set[name] {
-			twice = name
-		}
-		set[name] = true
-	}
-	return twice
 }
 
 // invalid returns the error that names a field of the Config.

@@ -276,7 +276,30 @@ func TestReadAPIs(t *testing.T) {
 		"Podio: 420, no reset":                           {420, []string{"X-Rate-Limit-Limit", "1000", "X-Rate-Limit-Remaining", "0"}, said(true, 0, 1000, 0, unsaid)},
 		"Okta: limit and rest are 0 for calls under way": {429, []string{"X-Rate-Limit-Limit", "0", "X-Rate-Limit-Remaining", "0", "X-Rate-Limit-Reset", "1655120934"}, said(true, 1*s, unsaid, unsaid, 1*s)},
 		"Canvas: a debt":                                 {403, []string{"X-Rate-Limit-Remaining", "-2.5"}, nothing(false)},
-		"Trakt: JSON beside a Retry-After":               {429, []string{"X-Ratelimit", `{"name":"AUTHED_API_GET_LIMIT","period":300,"limit":1000,"remaining":0,"until":"2022-06-13T11:50:00Z"}`, "Retry-After", "10"}, said(true, 10*s, unsaid, unsaid, unsaid)},
+		"IBM API Connect: a name and a count":            {200, []string{"X-RateLimit-Limit", "name=default,100;", "X-RateLimit-Remaining", "name=default,92;"}, said(false, 0, 100, 92, unsaid)},
+		"IBM API Connect: two plans": {429, []string{
+			"X-RateLimit-Limit", "name=rate-limit-1,10;name=rate-limit-2,100;", "X-RateLimit-Remaining", "name=rate-limit-1,5;name=rate-limit-2,0;", "Retry-After", "4"}, said(true, 4*s, 100, 0, unsaid)},
+		"Qualys: the time to wait": {429, []string{
+			"X-RateLimit-Limit", "300", "X-RateLimit-Window-Sec", "3600", "X-RateLimit-Remaining", "0", "X-RateLimit-ToWait-Sec", "181", "X-Concurrency-Limit-Limit", "10", "X-Concurrency-Limit-Running", "2"}, said(true, 181*s, 300, 0, 181*s)},
+		"GitHub Models: the time remaining":     {429, []string{"x-ratelimit-type", "UserByModelByDay", "x-ratelimit-timeremaining", "43"}, said(true, 43*s, unsaid, unsaid, 43*s)},
+		"Crossref: calls under way are no rate": {200, []string{"X-Rate-Limit-Limit", "50", "X-Rate-Limit-Interval", "1s", "X-Concurrency-Limit", "5"}, said(false, 0, 50, unsaid, unsaid)},
+		"Solana: requests, methods, connections": {200, []string{
+			"x-ratelimit-rps-limit", "100", "x-ratelimit-rps-remaining", "85", "x-ratelimit-method-limit", "40", "x-ratelimit-method-remaining", "38", "x-ratelimit-conn-limit", "40", "x-ratelimit-conn-remaining", "39"}, said(false, 0, 100, 85, unsaid)},
+		"Freshdesk: the cost of a request is no use": {200, []string{"X-RateLimit-Total", "3000", "X-RateLimit-Remaining", "100", "X-RateLimit-Used-CurrentRequest", "2"}, said(false, 0, 3000, 100, unsaid)},
+		"AspNetCoreRateLimit: a period for a limit": {429, []string{
+			"X-Rate-Limit-Limit", "1d", "X-Rate-Limit-Remaining", "0", "X-Rate-Limit-Reset", "2022-06-13T11:58:53.0000000Z"}, said(true, 600*s, unsaid, 0, 600*s)},
+		"Kong AI: a provider and its window": {429, []string{
+			"X-AI-RateLimit-Limit-30-azure", "1000", "X-AI-RateLimit-Remaining-30-azure", "0", "X-AI-RateLimit-Retry-After-30-azure", "20", "X-AI-RateLimit-Query-Cost-azure", "120"}, said(true, 20*s, 1000, 0, unsaid)},
+		"Sentry's ingestion: categories":           {200, []string{"X-Sentry-Rate-Limits", "60:transaction:key, 2700:default;error;security:organization"}, nothing(false)},
+		"Bandwidth: the word limit twice":          {429, []string{"X-Limit-Type", "messages", "X-Limit-Limit", "50", "X-Limit-Remaining", "0", "X-Limit-Reset", "1655120993000"}, said(true, 60*s, 50, 0, 60*s)},
+		"Salesforce: an application's part":        {200, []string{"Sforce-Limit-Info", "api-usage=100/15000; per-app-api-usage=17/250(appName=sample-connected-app)"}, said(false, 0, 250, 233, unsaid)},
+		"resumable uploads, Upload-Limit: no rate": {429, []string{"Upload-Limit", "max-size=0, expires=3600"}, nothing(true)},
+		"MoySklad: milliseconds that no word names": {429, []string{
+			"X-RateLimit-Limit", "45", "X-RateLimit-Remaining", "0", "X-Lognex-Retry-TimeInterval", "3000", "X-Lognex-Reset", "2500", "X-Lognex-Retry-After", "2500"}, said(true, 2500*time.Millisecond, 45, 0, unsaid)},
+		"Django REST framework before 3":   {429, []string{"X-Throttle-Wait-Seconds", "30"}, said(true, 30*s, unsaid, unsaid, unsaid)},
+		"Bitvavo: a joined reset at":       {429, []string{"Bitvavo-Ratelimit-Limit", "1000", "Bitvavo-Ratelimit-Remaining", "0", "Bitvavo-Ratelimit-ResetAt", "1655120993000"}, said(true, 60*s, 1000, 0, 60*s)},
+		"a joined reset at":                {429, []string{"X-RateLimit-Limit", "10", "X-RateLimit-Remaining", "0", "X-RateLimit-ResetAt", "2022-06-13T11:49:23Z"}, said(true, 30*s, 10, 0, 30*s)},
+		"Trakt: JSON beside a Retry-After": {429, []string{"X-Ratelimit", `{"name":"AUTHED_API_GET_LIMIT","period":300,"limit":1000,"remaining":0,"until":"2022-06-13T11:50:00Z"}`, "Retry-After", "10"}, said(true, 10*s, unsaid, unsaid, unsaid)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -332,6 +355,8 @@ func TestNameAndWindow(t *testing.T) {
 		"EVE Online: units/window":      {[]string{"X-Ratelimit-Group", "fleet", "X-Ratelimit-Limit", "150/15m", "X-Ratelimit-Remaining", "148"}, "fleet", 15 * time.Minute},
 		"App Store Connect: by the key": {[]string{"X-Rate-Limit", "user-hour-lim:3500;user-hour-rem:500;"}, "user-hour", time.Hour},
 		"HTX: an interval of ms":        {[]string{"ratelimit-limit", "72", "ratelimit-interval", "3000", "ratelimit-remaining", "70"}, "", 3 * time.Second},
+		"Elastic: an interval of words": {[]string{"X-RateLimit-Interval", "1 Minute", "X-RateLimit-Limit", "5"}, "", time.Minute},
+		"an interval of ISO 8601":       {[]string{"X-RateLimit-Interval", "PT1H", "X-RateLimit-Limit", "5"}, "", time.Hour},
 		"an interval in milliseconds":   {[]string{"X-RateLimit-Interval-Milliseconds", "1500", "X-RateLimit-Limit", "5"}, "", 1500 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -36,8 +36,8 @@ var final = map[string]bool{
 //	Field                                Meaning                              Example of
 //	retryAfter, retryIn, retryDelay      a number of seconds, or a duration   Telegram, google.rpc.RetryInfo
 //	… with a unit: retry_after_ms        a number of these                    Matrix, Monday
-//	…message, error, detail              "try again in 1.2s" and the like     OpenAI, Django REST framework
 //	code, type, status, reason, error    insufficient_quota; tokens           OpenAI, Salesforce (errorCode)
+//	…message, msg, error, detail, title  "try again in 1.2s" and the like     OpenAI, Django REST framework
 //	quotaId, quota_limit, policyName     the limit                            google.rpc.QuotaFailure, HubSpot
 //	global: true                         the scope                            Discord
 func parseBody(text []byte) (t bodyText) {
@@ -82,13 +82,13 @@ func parseBody(text []byte) (t bodyText) {
 }
 
 // joined returns a name in lower case, without separators.
-func joined(name string) string {
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name))
-}
+func joined(name string) string { return strings.ToLower(separators.Replace(name)) }
+
+var separators = strings.NewReplacer("_", "", "-", "", " ", "")
 
 // waitUnit returns the unit of the numbers of a field with a wait; 0: another field.
 func waitUnit(field string) time.Duration {
-	for _, begin := range [...]string{"retryafter", "retryin", "retrydelay", "backoff", "throttle"} {
+	for _, begin := range [...]string{"retryafter", "retryin", "retrydelay", "resetsin", "backoff", "throttle"} {
 		if unit, ok := strings.CutPrefix(field, begin); ok {
 			return units[cmp.Or(unit, "s")]
 		}
@@ -108,29 +108,32 @@ func (t *bodyText) text(field, value string) {
 		t.cause.Limit = cmp.Or(t.cause.Limit, strings.ToLower(value))
 	case slices.Contains(codeFields, field) && isWord(value):
 		t.code(strings.ToLower(value))
-	case strings.HasSuffix(field, "message"), field == "error", field == "detail":
+	case hasAny(field, textFields):
 		t.message(value)
 	}
 }
 
 var (
 	limitFields = []string{"quotaid", "quotalimit", "policyname"}
-	codeFields  = []string{"code", "errorcode", "o:errorcode", "type", "errortype", "status", "reason", "errorname", "error"}
-	// exceeded are parts of refusals' names: userRateLimitExceeded (Google), throttle_violation
-	// (Stack Exchange), com.amazonaws.dynamodb.v20120810#ThrottlingException, ERR_403_DEVELOPER_OVER_QPS (Mashery).
+	codeFields  = []string{"code", "errorcode", "o:errorcode", "type", "errortype", "status", "reason", "errorname", "error", "id"}
+	textFields  = []string{"message", "msg", "error", "detail", "description", "title"}
+	// exceeded are parts of refusals' names and sentences, without separators: userRateLimitExceeded (Google), Unsplash,
+	// Canvas, ERR_403_DEVELOPER_OVER_QPS (Mashery), four of Meta, SEC EDGAR, AccuWeather, Bybit.
 	exceeded = []string{"ratelimitexceeded", "requestlimitexceeded", "invocationlimitexceeded", "concurrentlimitexceeded", "throughputexceeded",
-		"toomanyrequests", "ratelimited", "throttl", "developeroverqps", "developeroverrate"}
-	// refusing are parts of sentences of refusals: Unsplash and Canvas, four of Meta, SEC EDGAR, Mashery, Bybit.
-	refusing = []string{"rate limit exceeded", "request limit reached", "too many calls", "exceeded the rate limit", "rate limit hit",
-		"rate threshold exceeded", "developer over qps", "developer over rate", "access too frequent"}
-	// crowded are parts of sentences about calls under way: Mailchimp, Anthropic, NetSuite.
-	crowded = []string{"simultaneous connections", "concurrent connections has exceeded", "concurrent request limit exceeded"}
+		"developeroverqps", "developeroverrate", "requestlimitreached", "toomanycalls", "exceededtheratelimit", "ratelimithit",
+		"ratethresholdexceeded", "numberofrequestshasbeenexceeded", "accesstoofrequent"}
+	// throttling are parts of names alone: throttle_violation (Stack Exchange), com.amazonaws.dynamodb.v20120810#ThrottlingException.
+	throttling = []string{"toomanyrequests", "ratelimited", "throttl"}
+	// refusing are whole names or sentences: Google, Tyk, Amazon S3.
+	refusing = []string{"quotaexceeded", "dailylimitexceeded", "slowdown", "toomanyrequests"}
+	// crowded are parts of sentences about calls under way: Mailchimp, Anthropic, NetSuite, Moonshot AI, Okta.
+	crowded = []string{"simultaneous connections", "concurrent connections has exceeded", "concurrent request limit exceeded", "organization concurrency", "too many concurrent requests"}
 )
 
 // code reads a word for programs.
 func (t *bodyText) code(word string) {
-	t.limited = t.limited || slices.Contains([]string{"quotaexceeded", "dailylimitexceeded", "slowdown"}, joined(word)) ||
-		slices.ContainsFunc(exceeded, func(part string) bool { return strings.Contains(joined(word), part) })
+	name := joined(word)
+	t.limited = t.limited || refuses(name) || hasAny(name, throttling)
 	switch {
 	case final[word]:
 		t.noRetry = word
@@ -141,16 +144,22 @@ func (t *bodyText) code(word string) {
 	}
 }
 
+// refuses reports whether a joined name or sentence says that a limit refused.
+func refuses(s string) bool { return slices.Contains(refusing, s) || hasAny(s, exceeded) }
+
+func hasAny(s string, parts []string) bool {
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(s, part) })
+}
+
 // message reads a sentence for persons.
 func (t *bodyText) message(s string) {
 	s = strings.ToLower(s)
-	in := func(part string) bool { return strings.Contains(s, part) }
-	if in("secondary rate limit") {
+	if strings.Contains(s, "secondary rate limit") {
 		t.cause.Limit, t.limited = "secondary", true
 	}
-	t.limited = t.limited || slices.ContainsFunc(refusing, in)
-	t.cause.Concurrent = t.cause.Concurrent || slices.ContainsFunc(crowded, in)
-	for _, before := range [...]string{"try again in ", "retry in ", "retry after ", "try again after ", "available in ", "reset in ", "resets in ", "wait "} {
+	t.limited = t.limited || refuses(joined(s))
+	t.cause.Concurrent = t.cause.Concurrent || hasAny(s, crowded)
+	for _, before := range [...]string{"try again in ", "retry in ", "retry after ", "try again after ", "request this after ", "request after ", "available in ", "reset in ", "resets in ", "reset after ", "wait "} {
 		if _, after, ok := strings.Cut(s, before); ok {
 			t.wait(after, 0)
 		}
@@ -160,16 +169,12 @@ func (t *bodyText) message(s string) {
 // wait keeps the longest wait. s begins with a duration, or with a number of the unit that
 // follows, or else of unit.
 func (t *bodyText) wait(s string, unit time.Duration) {
-	words := strings.Fields(s[:min(len(s), maxTimeLength)])
+	between := func(r rune) bool { return strings.ContainsRune(" \t\r\n,;!~()<>\"", r) }
+	words := append(strings.FieldsFunc(strings.ToLower(s[:min(len(s), maxTimeLength)]), between), "", "")
 	for i := range words {
-		words[i] = strings.TrimRight(strings.TrimLeft(words[i], "~"), ".,;:!)\"")
+		words[i] = strings.TrimRight(words[i], ".:")
 	}
-	if len(words) == 0 || words[0] == "" {
-		return
-	}
-	if len(words) > 1 {
-		unit = cmp.Or(unitOf(words[1]), unit)
-	}
+	unit = cmp.Or(unitOf(words[1]), unit)
 	if d, ok := parseDuration(words[0]); ok {
 		t.after = max(t.after, d)
 	} else if d, ok := parseDecimal(strings.TrimSuffix(words[0], "s")); ok && d.whole < firstEpoch { // no moment

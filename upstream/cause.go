@@ -36,7 +36,7 @@ var claims = map[string]string{"five_hour": "unified-5h", "seven_day": "unified-
 //	…-Error-Code             Discourse
 //	…-Type                   its scope: application, method (Riot Games)
 //	…-Scope, …-Global: true  Discord
-//	…-Resource, …-Name       GitHub, Bitbucket, GitLab; …-Group: RingCentral
+//	…-Resource, …-Name       GitHub, Bitbucket, GitLab; …-Group: RingCentral; …-Category: Zoom
 //	…-Representative-Claim   Anthropic
 func causeOf(h http.Header) (c Cause, resource string) {
 	for _, name := range limitNames(h) {
@@ -54,7 +54,7 @@ func causeOf(h http.Header) (c Cause, resource string) {
 			c.Scope = value
 		case "type":
 			c.Scope = cmp.Or(c.Scope, scopes[value])
-		case "resource", "name", "group":
+		case "resource", "name", "group", "category":
 			resource = value
 		case "global":
 			if value == "true" {

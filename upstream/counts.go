@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,10 +16,17 @@ type count struct {
 	rate   bool          // it has a fraction, as numbers of units per second
 }
 
+// swapped makes name;100 of name=name,100; (IBM API Connect).
+var swapped = strings.NewReplacer("name=", "", ",", ";", ";", ",")
+
 // parseCounts reads a header's items up to the first that is no count. It rounds down.
 func parseCounts(values []string) []count {
 	var counts []count
-	for item := range strings.SplitSeq(oneLine(values), ",") {
+	line := oneLine(values)
+	if strings.HasPrefix(line, "name=") {
+		line = swapped.Replace(line)
+	}
+	for item := range strings.SplitSeq(line, ",") {
 		c, ok := parseCount(item)
 		if !ok || len(counts) == maxItems {
 			break
@@ -32,8 +40,9 @@ func parseCount(item string) (count, bool) {
 	value, params, _ := strings.Cut(item, ";")
 	var c count
 	if i := strings.IndexAny(value, ":/"); i >= 0 { // Riot Games, EVE Online
-		if w, ok := within(strings.TrimSpace(value[i+1:]), time.Second, time.Time{}); ok {
-			value, c.window = value[:i], w
+		span := strings.TrimSpace(value[i+1:])
+		if w, ok := within(span, time.Second, time.Time{}); ok || unitOf(span) > 0 {
+			value, c.window = value[:i], cmp.Or(w, unitOf(span))
 		}
 	}
 	d, ok := parseDecimal(strings.TrimSpace(value))

@@ -98,6 +98,9 @@ func TestFields(t *testing.T) {
 			upstream.Fields{Limit: "X-Rate-Limit-Limit", Remaining: "X-Rate-Limit-Remaining", Reset: "X-Rate-Limit-Reset", Unit: time.Millisecond},
 			[]string{"X-Rate-Limit-Limit", "10000", "X-Rate-Limit-Remaining", "0", "X-Rate-Limit-Reset", "600000"},
 			[]upstream.Budget{{Limit: 10000, Remaining: 0, Reset: 10 * time.Minute}}},
+		"Apollo.io: units left under a name of its own": {
+			upstream.Fields{Limit: "x-rate-limit-minute", Remaining: "x-minute-requests-left", Name: "minute"},
+			[]string{"x-rate-limit-minute", "50", "x-minute-requests-left", "0"}, []upstream.Budget{{Name: "minute", Limit: 50, Remaining: 0, Reset: -1, Window: time.Minute}}},
 		"a moment in milliseconds": {inMS, []string{"gw-ratelimit-reset", "1655120934000"},
 			[]upstream.Budget{{Name: "ip", Limit: -1, Remaining: -1, Reset: sec}}},
 		"not there": {inMS, []string{"X-RateLimit-Limit", "4000"}, nil},

@@ -46,7 +46,7 @@
 //	a larger number               a moment since the Unix epoch; its size tells seconds,
 //	                              milliseconds, microseconds and nanoseconds apart
 //	a number after Reset-After    always a duration
-//	6m0s, 00:06:00, 360 seconds   a duration
+//	6m0s, 00:06:00, PT6M          a duration, also 360 seconds
 //	an ISO 8601 time, HTTP date   a moment
 //
 // Under every dialect, Retry-After is read in all of these forms. So are
@@ -64,7 +64,7 @@
 //	RateLimit-Reason, Stripe-Rate-Limited-Reason    jira-burst-based, global-concurrency
 //	X-Rate-Limit-Problem, X-Rate-Limit-Type         minute (Xero), application (Riot Games)
 //	X-RateLimit-Scope, X-RateLimit-Global           user, shared, global (Discord)
-//	X-RateLimit-Resource, RateLimit-Name, …-Group   search (GitHub), a throttle (GitLab), light (RingCentral)
+//	X-RateLimit-Resource, RateLimit-Name, …-Group   search (GitHub), a throttle (GitLab), light (RingCentral; …-Category: Zoom)
 //	…-Unified-Representative-Claim                  five_hour (Anthropic)
 //	a budget with nothing left                      tokens
 //	the body                                        "type": "tokens", "global": true
@@ -94,5 +94,6 @@
 //
 // A host whose headers Common does not understand, or misreads, gets a dialect of
 // its own: [Fields] if the names of the headers suffice, otherwise any [Dialect].
-// An example are resets in milliseconds under a name that does not say so.
+// An example are resets in milliseconds under a name that does not say so. A Retry-After
+// in milliseconds needs Reader.Amend.
 package upstream

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -44,13 +45,13 @@ func (g *group) addReset(n headerName, values []string, date time.Time) {
 	if g.reset >= 0 && (g.relative || !n.relative) {
 		return
 	}
-	read, found := until, time.Duration(-1)
+	near, found := time.Duration(math.MaxInt64), time.Duration(-1)
 	if n.relative {
-		read = within
+		near = 0
 	}
 	var all []time.Duration
 	for _, v := range values[:min(len(values), maxLines)] {
-		if d, ok := read(strings.TrimSpace(v), n.unit, date); ok {
+		if d, ok := until(strings.TrimSpace(v), n.unit, near, date); ok {
 			found, all = max(found, d), append(all, d)
 			continue
 		}
@@ -58,7 +59,7 @@ func (g *group) addReset(n headerName, values []string, date time.Time) {
 		begin := len(all)
 		for item := range strings.SplitSeq(v[:min(len(v), maxLineLength)], ",") {
 			item, _, _ = strings.Cut(item, ";")
-			d, ok := read(strings.TrimSpace(item), n.unit, date)
+			d, ok := until(strings.TrimSpace(item), n.unit, near, date)
 			if !ok {
 				d = -1
 			}

@@ -14,7 +14,7 @@ const (
 	inLimit      = "imit"
 	inRemaining  = "emaining"
 	inReset      = "eset"
-	inRetryAfter = "etry-"
+	inRetryAfter = "etry"
 )
 
 // isUsual reports whether most responses have a header of this name. None of these is
@@ -50,7 +50,7 @@ var words = map[string]role{
 	"window": window, "interval": window, "period": window,
 	"used": used, "usage": used, "observed": used, "consumed": used,
 	"remaining": remaining, "remain": remaining, "rem": remaining, "left": remaining, "available": remaining,
-	"reset": reset, "resets": reset, "resettime": reset, "expire": reset, "expiry": reset, "resetafter": reset, "retryafter": reset, "next": reset,
+	"reset": reset, "resets": reset, "resettime": reset, "resetat": reset, "resetsat": reset, "timeremaining": reset, "towait": reset, "expire": reset, "expiry": reset, "resetafter": reset, "retryafter": reset, "next": reset,
 	"policy":  policy,
 	"percent": ignored, "percentage": ignored, "retry": ignored,
 }
@@ -64,8 +64,9 @@ var units = map[string]time.Duration{
 	"s": time.Second, "sec": time.Second, "secs": time.Second, "seconds": time.Second, "mins": time.Minute, "minutes": time.Minute,
 }
 
-// unitless are names that lack the unit of their times, with it.
-var unitless = map[string]string{"gw-ratelimit-reset": "gw-ratelimit-reset-ms", "ratelimit-interval": "ratelimit-interval-ms"} // KuCoin, HTX
+// unitless are names that lack the unit of their times, with it: KuCoin, HTX, Amazon, MoySklad.
+var unitless = map[string]string{"gw-ratelimit-reset": "gw-ratelimit-reset-ms", "ratelimit-interval": "ratelimit-interval-ms",
+	"x-amz-retry-after": "x-amz-retry-after-ms", "x-lognex-retry-after": "x-lognex-retry-after-ms"}
 
 // windows are the words of a budget's name for its length, also after a number:
 // X-RateLimit-Limit-Minute, X-App-Limit-24hour-Remaining, X-RateLimit-Limit-Tokens-5-Minute.
@@ -108,7 +109,7 @@ type headerName struct {
 }
 
 // labels are headers that name the budgets of their family, or a part of them.
-var labels = []string{"resource", "name", "group", "bucket", "partition"}
+var labels = []string{"resource", "name", "group", "category", "bucket", "partition"}
 
 // parseName reads a name in lower case. The first form that fits counts:
 //

@@ -86,6 +86,8 @@ func TestPendingDraft(t *testing.T) {
 		"c": {[]string{"RateLimit", `"x";a=80;c=7`}, upstream.Budget{Name: "x", Limit: -1, Remaining: 80, Reset: -1, Cost: 7}},
 		"pk of the policy": {[]string{"RateLimit", `"x";a=8`, "RateLimit-Policy", `"x";q=9;pk="u1"`},
 			upstream.Budget{Name: "x", Limit: 9, Remaining: 8, Reset: -1, Partition: "u1"}},
+		"pk tells policies of one name apart": {[]string{"RateLimit", `"x";r=8;pk=:Yg==:`, "RateLimit-Policy", `"x";q=9;w=60;pk=:YQ==:, "x";q=20;w=30;pk=:Yg==:`},
+			upstream.Budget{Name: "x", Limit: 20, Remaining: 8, Reset: -1, Window: 30 * time.Second, Partition: "b"}},
 		"partition": {[]string{"RateLimit", `"x";a=8`, "RateLimit-Partition", `"y";a, "x";user_id;method="GET"`},
 			upstream.Budget{Name: "x", Limit: -1, Remaining: 8, Reset: -1, PartitionBy: "user_id,method"}},
 		"a trailing comma":  {[]string{"RateLimit", `"x";a=8,`}, upstream.Budget{Limit: -1, Remaining: -1, Reset: -1}},
@@ -112,5 +114,9 @@ func TestAmend(t *testing.T) {
 	}
 	if s := r.Read(response(200), date); s.Refused {
 		t.Error("a success without a word was amended")
+	}
+	r.Amend = func(_ *http.Response, s *upstream.Signal) { s.Pause /= 1000 } // Sentinel Hub
+	if s := r.Read(response(429, "Retry-After", "5000"), date); s.Pause != 5*time.Second {
+		t.Errorf("5000 ms are a pause of %v", s.Pause)
 	}
 }

@@ -39,20 +39,25 @@ func parseStructured(values []string) []Budget {
 	if err != nil {
 		return nil
 	}
-	b := unsaid("")
-	if n, ok := quantity(dict.Get("remaining")); ok {
+	get := func(name string) (any, bool) { return dict.Get(name) }
+	if b := unsaid("").with(get, "limit", "remaining", "reset"); b != unsaid("") {
+		return []Budget{b}
+	}
+	return nil
+}
+
+// with returns b with the values under three names.
+func (b Budget) with(get func(name string) (any, bool), limit, remaining, reset string) Budget {
+	if n, ok := quantity(get(remaining)); ok {
 		b.Remaining = n
 	}
-	if n, ok := quantity(dict.Get("limit")); ok {
+	if n, ok := quantity(get(limit)); ok {
 		b = b.of(n)
 	}
-	if d, ok := seconds(dict.Get("reset")); ok {
+	if d, ok := seconds(get(reset)); ok {
 		b.Reset = d
 	}
-	if b == unsaid("") {
-		return nil
-	}
-	return []Budget{b}
+	return b
 }
 
 // items reads a list, without malformed items.
@@ -100,20 +105,8 @@ func listBudgets(list httpsfv.List) []Budget {
 	var budgets []Budget
 	for _, member := range list {
 		item := member.(httpsfv.Item)
-		b := unsaid(identifier(item.Value))
-		for _, name := range [...]string{"r", "a"} { // a, of the later draft, wins.
-			if n, ok := quantity(item.Params.Get(name)); ok {
-				b.Remaining = n
-			}
-		}
-		if n, ok := quantity(item.Params.Get("q")); ok {
-			b = b.of(n)
-		}
-		for _, name := range [...]string{"t", "w"} {
-			if d, ok := seconds(item.Params.Get(name)); ok {
-				b.Reset = d
-			}
-		}
+		b := unsaid(identifier(item.Value)).with(item.Params.Get, "q", "r", "t")
+		b = b.with(item.Params.Get, "q", "a", "w") // The later draft wins.
 		b.Cost, _ = quantity(item.Params.Get("c"))
 		b.Partition = partitionKey(item)
 		// Draft 11 demands r.
@@ -170,7 +163,7 @@ func parsePartitions(values []string) []partitionItem {
 func applyPolicy(b Budget, policies []policyItem) Budget {
 	for _, p := range policies {
 		switch {
-		case b.Name != "" && p.name == b.Name,
+		case b.Name != "" && p.name == b.Name && (p.partition == "" || b.Partition == "" || p.partition == b.Partition),
 			b.Name == "" && b.Limit == p.quota,
 			b.Name == "" && b.Limit < 0 && len(policies) == 1:
 			if b.Limit < 0 {

@@ -15,12 +15,12 @@ const maxTimeLength = 128
 // 17800 in the next larger unit, so no plausible time is misread.
 const firstEpoch = 500_000_000
 
-// until reads s as a duration from date. s is a number of units, a moment since
-// the Unix epoch in any unit, a duration in Go's form, an ISO 8601 time or an HTTP
-// date. A moment in the past gives 0. The result is at most maxTime.
-func until(s string, unit time.Duration, date time.Time) (time.Duration, bool) {
+// until reads s as a duration from date. s is a number of units, a moment since the Unix
+// epoch in any unit and at most near to date, a duration, an ISO 8601 time or an HTTP date.
+// A moment in the past gives 0. The result is at most maxTime.
+func until(s string, unit, near time.Duration, date time.Time) (time.Duration, bool) {
 	if d, ok := parseDecimal(s); ok && len(s) <= maxTimeLength {
-		if t, ok := d.epoch(unit); ok {
+		if t, ok := d.epoch(unit); ok && t.Sub(date).Abs() <= near {
 			return span(date, t), true
 		}
 	}
@@ -35,6 +35,7 @@ func within(s string, unit time.Duration, date time.Time) (time.Duration, bool) 
 	if d, ok := parseDecimal(s); ok {
 		return d.times(unit), true
 	}
+	s = strings.ToLower(s)
 	if number, word, _ := strings.Cut(s, " "); unitOf(word) > 0 { // GetResponse: 1 seconds
 		return within(number, unitOf(word), date)
 	}
@@ -68,13 +69,20 @@ func (d decimal) epoch(unit time.Duration) (time.Time, bool) {
 	return time.Unix(int64(seconds), int64(nanos)), true
 }
 
-// parseDuration reads the durations of time.ParseDuration without a sign, days, and 00:01:30.
+// parseDuration reads the durations of time.ParseDuration without a sign, days, 00:01:30,
+// 1.00:01:30 (.NET, with a day) and those of ISO 8601 without months, in lower case: p1dt30s.
 func parseDuration(s string) (time.Duration, bool) {
-	if !isDigits(s[:1]) {
+	if iso, ok := strings.CutPrefix(s, "p"); ok {
+		day, clock, _ := strings.Cut(iso, "t")
+		if s = day + clock; strings.Trim(day, "0123456789.d") != "" {
+			return 0, false
+		}
+	}
+	if s == "" || !isDigits(s[:1]) {
 		return 0, false
 	}
 	if clock := strings.Split(s, ":"); len(clock) == 3 { // Azure Resource Graph
-		s = clock[0] + "h" + clock[1] + "m" + clock[2] + "s"
+		s = strings.Replace(clock[0], ".", "d", 1) + "h" + clock[1] + "m" + clock[2] + "s"
 	}
 	var days time.Duration
 	if n, rest, ok := strings.Cut(s, "d"); ok {
@@ -93,27 +101,28 @@ func parseDuration(s string) (time.Duration, bool) {
 	return min(days+min(d, maxTime), maxTime), true
 }
 
+// twoDigits is the only layout with a year of two digits: RFC 850.
+const twoDigits = "2-Jan-06 15:04:05"
+
+// layouts are the forms of dates, without a weekday, GMT or UTC: RFC 9110, cookies, email, asctime, JavaScript.
+var layouts = [...]string{"2 Jan 2006 15:04:05", twoDigits, "2-Jan-2006 15:04:05", "2 Jan 2006 15:04:05 -0700", time.ANSIC, "Mon Jan 2 2006 15:04:05 GMT-0700"}
+
 // parseTime reads an ISO 8601 time or an HTTP date. A time without a zone is UTC.
 func parseTime(s string, date time.Time) (time.Time, bool) {
 	if len(s) < len("2006-01-02T15:04") {
 		return time.Time{}, false
 	}
-	if isDigits(s[:1]) {
-		return parseISO(s)
-	}
-	if t, err := http.ParseTime(s); err == nil {
-		if date.Sub(t) > 50*365*24*time.Hour {
-			// One of the three forms has a year of two digits. RFC 9110, section
-			// 5.6.7, reads it as the nearest such year.
-			t = t.AddDate(100, 0, 0)
-		}
+	if t, ok := parseISO(s); ok {
 		return t, true
 	}
-	// Not HTTP dates, but sent as such: UTC for GMT, a zone's offset, and
-	// JavaScript's text of a Date, "Mon Jun 13 2022 11:48:53 GMT+0000 (UTC)".
-	s, _, _ = strings.Cut(s, " (")
-	for _, layout := range [...]string{"Mon, 02 Jan 2006 15:04:05 UTC", time.RFC1123Z, "Mon Jan 02 2006 15:04:05 GMT-0700"} {
+	s, _, _ = strings.Cut(strings.ToUpper(s), " (")
+	s = strings.TrimSpace(s[strings.Index(s, ",")+1:]) // without its weekday
+	s = strings.TrimSuffix(strings.TrimSuffix(s, " GMT"), " UTC")
+	for _, layout := range layouts {
 		if t, err := time.Parse(layout, s); err == nil {
+			if layout == twoDigits && date.Sub(t) > 50*365*24*time.Hour {
+				t = t.AddDate(100, 0, 0) // the nearest such year: RFC 9110, section 5.6.7
+			}
 			return t, true
 		}
 	}

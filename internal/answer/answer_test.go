@@ -45,6 +45,14 @@ var binding = weir.Decision{
 	Allowed: true, Limit: weir.PerDay(100), Remaining: 7, ResetAfter: 90*time.Second + 1,
 }
 
+// several is an admission: the limit per day binds, and the one per minute has fewer units.
+var several = weir.Decision{
+	Allowed: true, Limit: weir.PerDay(100).WithName("day"), Scope: "user", Remaining: 15, ResetAfter: time.Hour,
+	Charges: []store.ChargeState{
+		{Remaining: 2, ResetAfter: time.Minute}, {Remaining: 15, ResetAfter: time.Hour}, {Remaining: 400, ResetAfter: time.Second},
+	},
+}
+
 const (
 	policies    = `"10-in-1m";q=10;w=60, "day";q=100;w=86400, "\"all\"";q=1000;w=3600`
 	oldPolicies = "10;w=60, 100;w=86400, 1000;w=3600"
@@ -85,8 +93,13 @@ func TestHeaders(t *testing.T) {
 			with(x("Ratelimit", "100", "7", "91"), oldPolicies)},
 		"draft 6, known policies": {binding, nil, func(d *answer.Decision, h http.Header, v *answer.Values) { d.SetDraft6(h, v, "known") },
 			with(x("Ratelimit", "100", "7", "91"), "known")},
-		"X":                   {binding, nil, x11, x("X-Ratelimit", "100", "7", "91")},
-		"X, no state":         {weir.Decision{Allowed: true}, nil, x11, nil},
+		"X":                      {binding, nil, x11, x("X-Ratelimit", "100", "7", "91")},
+		"X, no state":            {weir.Decision{Allowed: true}, nil, x11, nil},
+		"X, of the fewest units": {several, nil, x11, x("X-Ratelimit", "10", "2", "60")},
+		"draft 6, of the fewest units": {several, nil, func(d *answer.Decision, h http.Header, v *answer.Values) { d.SetDraft6(h, v, "") },
+			with(x("Ratelimit", "10", "2", "60"), oldPolicies)},
+		"X, epoch, of the fewest units": {several, nil, func(d *answer.Decision, h http.Header, v *answer.Values) { d.SetXEpoch(h, v, time.Unix(1000, 0)) },
+			x("X-Ratelimit", "10", "2", "1060")},
 		"X, less outside":     {binding, x("X-Ratelimit", "9", "7", "1"), x11, x("X-Ratelimit", "9", "7", "1")},
 		"X, more outside":     {binding, x("X-Ratelimit", "9", "8", "1"), x11, x("X-Ratelimit", "100", "7", "91")},
 		"X, nonsense outside": {binding, x("X-Ratelimit", "9", "few", "1"), x11, x("X-Ratelimit", "100", "7", "91")},

@@ -22,55 +22,72 @@ type Level struct {
 	Limits  []weir.Limit // No two of all levels have the same policy name.
 }
 
-// whole reports whether the decision has the state of every limit. A decision
-// made without the store may have none, or only that of the binding limit.
-func (d *Decision) whole() bool {
+// states returns the number of limits with a state: all, or none. A decision made without
+// the store may have no state, or only that of the binding limit.
+func (d *Decision) states() int {
 	n := 0
 	for i := range d.Levels {
 		n += len(d.Levels[i].Limits)
 	}
-	return d.Limit.Rate > 0 && (len(d.Charges) == n || d.Charges == nil && n == 1)
+	if d.Limit.Rate > 0 && (len(d.Charges) == n || d.Charges == nil && n == 1) {
+		return n
+	}
+	return 0
+}
+
+// about returns the decision as one about the i-th limit of all levels.
+func (d *Decision) about(i int) weir.Decision {
+	one, c, levels := *d.Decision, d.Charge(i), d.Levels
+	for ; i >= len(levels[0].Limits); levels = levels[1:] {
+		i -= len(levels[0].Limits)
+	}
+	one.Scope, one.Limit = levels[0].Limiter, levels[0].Limits[i]
+	one.Remaining, one.ResetAfter, one.RetryAfter = c.Remaining, c.ResetAfter, c.RetryAfter
+	return one
 }
 
 // Warning returns a decision to warn of, and whether there is one: a refusal, or else the
 // decision about a limit that is near (see [weir.Decision.Near]). A binding limit of few
 // units, as one per second, is never near, and hides no limit of a day that is.
 func (d *Decision) Warning() (weir.Decision, bool) {
-	if !d.Allowed || d.Near() || !d.whole() {
-		return *d.Decision, !d.Allowed || d.Near()
+	if !d.Allowed || d.Near() {
+		return *d.Decision, true
 	}
-	about, i := *d.Decision, 0
-	for _, level := range d.Levels {
-		for _, limit := range level.Limits {
-			c := d.Charge(i)
-			about.Scope, about.Limit, about.Remaining, about.ResetAfter = level.Limiter, limit, c.Remaining, c.ResetAfter
-			if i++; about.Near() {
-				return about, true
-			}
+	for i := range d.states() {
+		if one := d.about(i); one.Near() {
+			return one, true
 		}
 	}
-	return about, false
+	return *d.Decision, false
+}
+
+// single returns the decision about the limit that alone has headers: of a refusal the
+// binding one, otherwise the first with the fewest units, as the next calls can take no more.
+func (d *Decision) single() weir.Decision {
+	fewest := *d.Decision
+	for i := range d.states() {
+		if one := d.about(i); d.Allowed && one.Remaining < fewest.Remaining {
+			fewest = one
+		}
+	}
+	return fewest
 }
 
 // Violated lists the limits that refuse, by the name of the policy and of its
-// Limiter. A pause violates none. A decision that is not whole lists the binding
-// limit.
+// Limiter. A pause violates none. Without states it is the binding limit.
 func (d *Decision) Violated() iter.Seq2[string, string] {
 	return func(yield func(policy, limiter string) bool) {
+		n := d.states()
 		switch {
 		case d.Reason == weir.ReasonPaused:
 			return
-		case !d.whole():
+		case n == 0:
 			yield(d.Limit.Policy(), cmp.Or(d.Scope, d.Levels[0].Limiter))
 			return
 		}
-		i := 0
-		for _, level := range d.Levels {
-			for _, limit := range level.Limits {
-				if d.Charge(i).RetryAfter > 0 && !yield(limit.Policy(), level.Limiter) {
-					return
-				}
-				i++
+		for i := range n {
+			if one := d.about(i); one.RetryAfter > 0 && !yield(one.Limit.Policy(), one.Scope) {
+				return
 			}
 		}
 	}

@@ -21,7 +21,7 @@ const (
 // without a pk.
 func (d *Decision) SetDraft11(h http.Header, v *Values, policies string, pks *Partitions) {
 	p, s := make([]byte, 0, 160), make([]byte, 0, 160)
-	tell, listed, charge := d.whole(), policies != "" && pks == nil, 0
+	tell, listed, charge := d.states() > 0, policies != "" && pks == nil, 0
 	for i := range d.Levels {
 		limits, pk := d.Levels[i].Limits, pks.param(&d.Levels[i])
 		if !listed {

@@ -16,17 +16,15 @@ var (
 	draft6Triple = triple{"Ratelimit-Limit", "Ratelimit-Remaining", "Ratelimit-Reset"}
 )
 
-// SetX sets the X-RateLimit headers of the binding limit, with the seconds until
-// the reset.
-func (d *Decision) SetX(h http.Header, v *Values) { d.set(h, v, &xTriple, seconds(d.ResetAfter)) }
+// SetX sets the X-RateLimit headers of one limit, with the seconds until the reset. The
+// limit is the binding one of a refusal, otherwise the one with the fewest units left.
+func (d *Decision) SetX(h http.Header, v *Values) { xTriple.set(h, v, d.single(), time.Time{}) }
 
 // SetXEpoch is SetX with the reset in seconds since 1970, rounded up.
-func (d *Decision) SetXEpoch(h http.Header, v *Values, now time.Time) {
-	d.set(h, v, &xTriple, now.Add(d.ResetAfter).Add(time.Second-1).Unix())
-}
+func (d *Decision) SetXEpoch(h http.Header, v *Values, now time.Time) { xTriple.set(h, v, d.single(), now) }
 
 // SetDraft6 sets the headers of draft-ietf-httpapi-ratelimit-headers-06: three of
-// the binding limit, and RateLimit-Policy with all limits. policies is the latter
+// the limit of SetX, and RateLimit-Policy with all limits. policies is the latter
 // if it is known.
 func (d *Decision) SetDraft6(h http.Header, v *Values, policies string) {
 	if policies == "" {
@@ -37,7 +35,7 @@ func (d *Decision) SetDraft6(h http.Header, v *Values, policies string) {
 		policies = string(b)
 	}
 	v.add(h, headerPolicy, policies)
-	d.set(h, v, &draft6Triple, seconds(d.ResetAfter))
+	draft6Triple.set(h, v, d.single(), time.Time{})
 }
 
 // PoliciesDraft6 returns the value of SetDraft6's RateLimit-Policy.
@@ -54,9 +52,9 @@ func appendDraft6(b []byte, limits []weir.Limit) []byte {
 	return b
 }
 
-// set sets three headers of the binding limit, unless another limiter on the way
-// has set them and has less remaining.
-func (d *Decision) set(h http.Header, v *Values, names *triple, reset int64) {
+// set sets three headers of a decision's limit, unless another limiter on the way has set
+// them and has no more remaining. The reset is in seconds since 1970 if there is a now.
+func (names *triple) set(h http.Header, v *Values, d weir.Decision, now time.Time) {
 	if d.Limit.Rate == 0 {
 		return // Decided without the store, which alone knows the state.
 	}
@@ -65,6 +63,10 @@ func (d *Decision) set(h http.Header, v *Values, names *triple, reset int64) {
 		if err == nil && r <= d.Remaining {
 			return
 		}
+	}
+	reset := seconds(d.ResetAfter)
+	if !now.IsZero() {
+		reset = now.Add(d.ResetAfter).Add(time.Second - 1).Unix()
 	}
 	b := appendInteger(make([]byte, 0, 64), d.Limit.Max())
 	i := len(b)

@@ -1,10 +1,10 @@
 package leasestore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/goweir/weir/store"
@@ -64,21 +64,17 @@ func (s *Store) settle(ctx context.Context, u unused) (err error) {
 func (s *Store) giveAllBack(all []unused) error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()
-	var workers sync.WaitGroup
-	var next atomic.Int64
-	var once sync.Once
-	var first error
-	for range min(mostAtOnce, len(all)) {
-		workers.Go(func() {
-			for i := next.Add(1); i <= int64(len(all)); i = next.Add(1) {
-				if err := s.settle(ctx, all[i-1]); err != nil {
-					once.Do(func() { first = err })
-				}
-			}
+	var calls sync.WaitGroup
+	running, errs := make(chan struct{}, mostAtOnce), make([]error, len(all))
+	for i, u := range all {
+		running <- struct{}{}
+		calls.Go(func() {
+			defer func() { <-running }()
+			errs[i] = s.settle(ctx, u)
 		})
 	}
-	workers.Wait()
-	return first
+	calls.Wait()
+	return cmp.Or(errs...)
 }
 
 // arm sets the timer that gives the unused units of a lease back at their end. The caller
@@ -96,14 +92,11 @@ func (s *Store) arm(sh *shard, l *lease) {
 func (s *Store) expire(sh *shard, l *lease) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	switch now := s.now(); {
-	case sh.closed || l.left == 0:
-	case now < l.until: // newer units
-		l.timer.Reset(l.until - now)
-	default:
-		if u := l.take(); s.giveBack(u) != nil {
-			l.size, l.late = u.used, true
-		}
+	if sh.closed || s.now() < l.until { // Newer units have set the timer again.
+		return
+	}
+	if u := l.take(); s.giveBack(u) != nil {
+		l.size, l.late = u.used, true
 	}
 }
 

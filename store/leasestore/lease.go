@@ -54,15 +54,7 @@ const (
 
 // fits reports whether the lease has the limits of the charges.
 func (l *lease) fits(charges []store.Charge) bool {
-	if len(l.limits) != len(charges) {
-		return false
-	}
-	for i := range charges {
-		if charges[i].Limit != l.limits[i] {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(charges, l.limits, func(c store.Charge, limit store.Limit) bool { return c.Limit == limit })
 }
 
 // use serves a call from the unused units, or returns its next step.

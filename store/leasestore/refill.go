@@ -3,6 +3,7 @@ package leasestore
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/goweir/weir/store"
@@ -150,7 +151,7 @@ func windowEnd(limit *store.Limit, reset time.Duration) time.Duration {
 // ask returns the request for n units, less the unused ones.
 func (r *refill) ask(req *store.Request, n, leave int64) store.Request {
 	a := *req
-	a.Charges = append([]store.Charge(nil), req.Charges...)
+	a.Charges = slices.Clone(req.Charges)
 	for i := range a.Charges {
 		a.Charges[i].Cost, a.Charges[i].Reserve = n-r.rest, leave
 	}
