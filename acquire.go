@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"time"
 
 	"github.com/goweir/weir/internal/flight"
 	"github.com/goweir/weir/internal/line"
@@ -18,6 +17,17 @@ type Lease struct{ held *flight.Lease }
 
 // noLease belongs to every call of a limiter without Config.InFlight.
 var noLease Lease
+
+// leaseOf returns the lease of a granted call.
+func leaseOf(g grant, err error) (*Lease, error) {
+	switch {
+	case err != nil:
+		return nil, err
+	case g.lease == nil:
+		return &noLease, nil
+	}
+	return &Lease{g.lease}, nil
+}
 
 // Acquire waits until one unit of key may be used and one more call may be in
 // flight, and takes both at the same time. The call is in flight until the
@@ -47,8 +57,7 @@ func (l *Limiter) AcquireN(ctx context.Context, key string, cost int64) (*Lease,
 	if l.slotNow(ctx, id, nil) {
 		return &noLease, nil
 	}
-	_, lease, err := l.acquireSlot(ctx, id, l.maxWait)
-	return lease, err
+	return leaseOf(l.waitSlot(ctx, id, l.maxWait, true))
 }
 
 // TryAcquire is Acquire for a call that does not wait: a *[LimitedError] says why it may
@@ -59,8 +68,7 @@ func (l *Limiter) TryAcquire(ctx context.Context, key string) (*Lease, error) {
 
 // TryAcquireN is TryAcquire for a cost.
 func (l *Limiter) TryAcquireN(ctx context.Context, key string, cost int64) (*Lease, error) {
-	_, lease, err := l.tryAcquireSlot(ctx, line.ID{Key: key, Cost: cost}, false)
-	return lease, err
+	return leaseOf(l.takeSlot(ctx, line.ID{Key: key, Cost: cost}, false))
 }
 
 // Release ends the lease: the call is not in flight any more. The first call acts,
@@ -110,55 +118,15 @@ func (l *Limiter) DoN(ctx context.Context, key string, estimate int64, f func(ct
 		return &store.ConfigError{Field: "estimate", Want: "1 or more", Got: strconv.FormatInt(estimate, 10)}
 	}
 	id := line.ID{Key: key, Cost: estimate}
-	g, lease, err := l.acquireSlot(ctx, id, l.maxWait)
+	g, err := l.waitSlot(ctx, id, l.maxWait, true)
 	if err != nil {
 		return err
 	}
-	defer lease.Release()
+	defer g.lease.Release()
 	r := l.taken(id, g.receipt)
 	actual, err := f(ctx)
 	if wrong := r.Settle(ctx, actual); errors.Is(wrong, store.ErrConfig) {
 		return errors.Join(wrong, err)
 	}
 	return err
-}
-
-// tryAcquireSlot takes a slot that is now, and a lease. Cancelable, it can be given back.
-func (l *Limiter) tryAcquireSlot(ctx context.Context, id line.ID, cancelable bool) (g grant, lease *Lease, err error) {
-	var d store.Decision
-	lease = &noLease
-	if l.flights == nil {
-		err = l.ask(ctx, &question{ID: id, cancelable: cancelable}, l.limits, &d)
-	} else if err = l.check(ctx, id, true); err == nil {
-		c := &claim{Claim: flight.Claim{Key: id.Key, Refuse: true}, limiter: l, cancelable: cancelable}
-		d, err = c.decide(ctx, id)
-		lease = &Lease{c.Lease}
-	}
-	switch {
-	case err != nil:
-		return grant{}, nil, err
-	case !d.Allowed:
-		return grant{}, nil, l.refusal(id, &d, false, 0)
-	}
-	return grantOf(&d), lease, nil
-}
-
-// acquireSlot waits for a slot and a lease. A maxWait of 0: bounded by ctx alone.
-func (l *Limiter) acquireSlot(ctx context.Context, id line.ID, maxWait time.Duration) (g grant, lease *Lease, err error) {
-	if l.flights == nil {
-		if g, err = l.waitSlot(ctx, id, maxWait, nil); err != nil {
-			return grant{}, nil, err
-		}
-		return g, &noLease, nil
-	}
-	c := &claim{Claim: flight.Claim{Key: id.Key}, limiter: l, cancelable: true}
-	defer func() {
-		if lease == nil { // The store may have panicked.
-			c.Lease.Release()
-		}
-	}()
-	if g, err = l.waitSlot(ctx, id, maxWait, c); err != nil {
-		return grant{}, nil, err
-	}
-	return g, &Lease{c.Lease}, nil
 }

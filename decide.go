@@ -88,6 +88,15 @@ func (l *decider) takeFast(ctx context.Context, key string, cost int64) (o store
 	return l.prepared.Take(key, cost)
 }
 
+// fast shows the hook an outcome of the store's shorter way.
+func (l *decider) fast(ctx context.Context, id line.ID, o *store.Outcome) {
+	if l.events.hook != nil {
+		e := Event{Kind: EventDecision}
+		e.Decision.set(o, l.source, l.limits[0], l.name)
+		l.events.show(ctx, id, &e)
+	}
+}
+
 // look returns the state of a key. It may take as long as a call that waits for maxWait.
 func (l *decider) look(ctx context.Context, id line.ID, maxWait time.Duration) (d store.Decision, err error) {
 	err = l.send(ctx, id, &store.Request{Charges: l.free(id.Key), MaxWait: maxWait}, false, &d)
@@ -205,48 +214,6 @@ func (l *decider) refusal(id line.ID, d *store.Decision, byDeadline bool, maxWai
 	return e
 }
 
-// bound is the longest wait of a call.
-type bound struct {
-	start      time.Time
-	maxWait    time.Duration // from start; 0: no bound
-	end        time.Time     // by maxWait or by the context's deadline
-	byDeadline bool
-	waits      bool      // the call counts as waiting
-	asked      time.Time // when the store was asked last
-}
-
-func newBound(ctx context.Context, maxWait time.Duration) bound {
-	start := time.Now()
-	longest, byDeadline := deadline.Max(ctx, start, maxWait)
-	return bound{start: start, maxWait: maxWait, end: start.Add(longest), byDeadline: byDeadline}
-}
-
-// maxEnd returns the end by maxWait; the zero time if the deadline comes first.
-func (b *bound) maxEnd() time.Time {
-	if b.byDeadline {
-		return time.Time{}
-	}
-	return b.end
-}
-
-// noteAsk notes a question to the store, and returns the rest of the wait.
-func (b *bound) noteAsk() (rest time.Duration) {
-	if b.asked = b.start; b.waits {
-		b.asked = time.Now()
-	}
-	return max(b.end.Sub(b.asked), 0)
-}
-
-// grant is a slot that has come.
-type grant struct {
-	receipt   any           // gives it back
-	at        store.Instant // when it came
-	gap       time.Duration // advertised by an upstream; 0: none
-	remaining int64
-}
-
-func grantOf(d *store.Decision) grant { return grant{d.Receipt, d.At, d.Gap, d.Remaining} }
-
 // isLate reports whether a call can't use the granted slot, because the round trip to the
 // store took too long: either ctx has ended with an error, or the slot lies past the
 // deadline, and the decision becomes a refusal. The store's answer came at now.
@@ -266,4 +233,25 @@ func isRefusal(err error) bool { return errors.Is(err, ErrLimited) }
 // refuse returns a refusal that the limiter decides without the store.
 func (l *decider) refuse(reason store.Reason, retryAfter time.Duration) store.Decision {
 	return store.Decision{Reason: reason, Source: store.SourceLimiter, Limit: store.Limit(l.limits[0]), Scope: l.name, RetryAfter: retryAfter}
+}
+
+// turnAway shows a refusal of the limiter, and returns its error.
+func (l *decider) turnAway(ctx context.Context, id line.ID, d store.Decision) error {
+	l.events.decided(ctx, id, &d, Event{Kind: EventDecision})
+	return l.refusal(id, &d, false, 0)
+}
+
+// checkFit is check for a call that may wait. It refuses a cost that never fits.
+func (l *decider) checkFit(ctx context.Context, id line.ID, leased bool) error {
+	if err := l.check(ctx, id, leased); err != nil || id.Cost <= 1 { // 1 always fits.
+		return err
+	}
+	for i := range l.limits {
+		if id.Cost > l.limits[i].Max() {
+			d := l.refuse(store.ReasonNeverFits, store.Never)
+			d.Limit = store.Limit(l.limits[i])
+			return l.turnAway(ctx, id, d)
+		}
+	}
+	return nil
 }

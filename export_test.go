@@ -9,7 +9,7 @@ import (
 
 // WaitMax is WaitN with a MaxWait of the call's own.
 func (l *Limiter) WaitMax(ctx context.Context, key string, cost int64, maxWait time.Duration) error {
-	_, err := l.waitSlot(ctx, line.ID{Key: key, Cost: cost}, maxWait, nil)
+	_, err := l.waitSlot(ctx, line.ID{Key: key, Cost: cost}, maxWait, false)
 	return err
 }
 

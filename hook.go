@@ -207,15 +207,6 @@ func (o *observer) show(ctx context.Context, id line.ID, e *Event) {
 	o.hook(ctx, *e)
 }
 
-// fast shows an outcome of the store's shorter way under a limit.
-func (o *observer) fast(ctx context.Context, id line.ID, out *store.Outcome, source store.Source, limit Limit) {
-	if o.hook != nil {
-		e := Event{Kind: EventDecision}
-		e.Decision.set(out, source, limit, o.name)
-		o.show(ctx, id, &e)
-	}
-}
-
 // decided shows an event with a decision.
 func (o *observer) decided(ctx context.Context, id line.ID, d *store.Decision, e Event) {
 	if o.hook != nil {

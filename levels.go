@@ -273,27 +273,24 @@ func (w *levelWait) wait(ctx context.Context, first store.Decision) (r *Reservat
 
 // book books a slot of a level and waits for it. It does not wait for a level that
 // it only looks at.
-func (w *levelWait) book(ctx context.Context, v *Level) error {
+func (w *levelWait) book(ctx context.Context, v *Level) (err error) {
 	l := v.Limiter
 	id := l.lineOf(v.Key, v.cost(), v.limits())
-	c := waitingCall{
-		bound: newBound(ctx, max(time.Until(w.end), 1)), limiter: l, id: id, limits: v.limits(), silent: true, d: w.last,
-	}
+	c := waitingCall{bound: newBound(ctx, max(time.Until(w.end), 1)), limiter: l, id: id, limits: v.limits(), silent: true, d: w.last}
 	var g grant
-	var err error
 	if v.Peek {
 		w.begin(ctx, v)
-		c.d, err = c.ask(ctx)
-		g = grantOf(&c.d)
+		_, err = c.ask(ctx)
+		g = c.grant()
 	} else {
-		var ok bool
-		if c.Call, ok = l.lines.Enter(id); !ok {
+		call, ok := l.lines.Enter(id)
+		if !ok {
 			w.full = true
 			d := l.refuse(store.ReasonTooManyWaiters, 0)
 			return l.refusal(id, &d, false, 0)
 		}
 		w.begin(ctx, v)
-		c.Since = w.start
+		c.Call, c.Since = call, w.start
 		g, err = c.wait(ctx)
 	}
 	w.last = c.d

@@ -123,9 +123,7 @@ func (l *Limiter) AllowLimits(ctx context.Context, key string, cost int64, limit
 // Peek returns the state of key and takes nothing: Allowed is always true, and
 // Remaining and ResetAfter are the state.
 func (l *Limiter) Peek(ctx context.Context, key string) (Decision, error) {
-	var d store.Decision
-	err := l.ask(ctx, &question{ID: line.ID{Key: key}}, l.limits, &d)
-	return decisionOf(&d), err
+	return l.AllowN(ctx, key, 0)
 }
 
 // allow decides on units that are free now and are kept. It sets d, which was
@@ -137,7 +135,7 @@ func (l *Limiter) allow(ctx context.Context, key string, cost int64, d *Decision
 		return l.events.end(ctx, "take", id, l.events.begin(), l.source, err)
 	case done:
 		d.set(&o, l.source, l.limits[0], l.name)
-		l.events.fast(ctx, id, &o, l.source, l.limits[0])
+		l.fast(ctx, id, &o)
 		return nil
 	}
 	var decided store.Decision

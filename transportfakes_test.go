@@ -83,7 +83,7 @@ func buckets(limits ...weir.Limit) []weir.Limit {
 
 func transportLimiter(tb testing.TB, s weir.Store) *weir.Limiter {
 	tb.Helper()
-	l, err := weir.New(weir.Config{Store: s, Limits: buckets(weir.PerSecond(1)), Name: "out"})
+	l, err := weir.New(weir.Config{Store: s, Limits: buckets(weir.PerSecond(1).WithBurst(7)), Name: "out"})
 	if err != nil {
 		tb.Fatal(err)
 	}

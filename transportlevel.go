@@ -124,7 +124,6 @@ type booking struct {
 	line.ID
 	shard   *heed.Shard // of the level's keys
 	grant   grant
-	lease   *Lease
 	settled bool // its real cost is known
 }
 
@@ -152,8 +151,7 @@ func admit(levels []transportLevel, req *http.Request, maxWait time.Duration, re
 	case 0:
 		return nil, ctx.Err()
 	case 1:
-		b := &booked[0]
-		return booked, b.book(ctx, shorter(b.maxWait, maxWait), refuse, b.Settle != nil)
+		return booked, booked[0].book(ctx, shorter(booked[0].maxWait, maxWait), refuse, booked[0].Settle != nil)
 	}
 	start := time.Now()
 	book := func(i int) error {
@@ -170,7 +168,7 @@ func admit(levels []transportLevel, req *http.Request, maxWait time.Duration, re
 	}
 	giveBack := func(i int) <-chan struct{} {
 		b := &booked[i]
-		b.lease.Release()
+		b.grant.lease.Release()
 		return b.Limiter.lines.HandBack(ctx, b.ID, b.grant.receipt)
 	}
 	return booked, line.InOrder(ctx, len(booked), book, giveBack, nil)
@@ -204,7 +202,7 @@ func (v *transportLevel) read(req *http.Request) (id line.ID, counted bool, err 
 	if id.Cost < 0 {
 		return id, false, v.wrong("Cost", "a cost of 0 or more", strconv.FormatInt(id.Cost, 10))
 	}
-	return id, true, nil
+	return id, true, v.Limiter.checkFit(req.Context(), id, true)
 }
 
 // book takes the booking's slot when it has come, or fails. With InFlight it takes a lease
@@ -215,9 +213,9 @@ func (b *booking) book(ctx context.Context, maxWait time.Duration, refuse, cance
 		return nil
 	}
 	if refuse {
-		b.grant, b.lease, err = l.tryAcquireSlot(ctx, b.ID, cancelable)
+		b.grant, err = l.takeSlot(ctx, b.ID, cancelable)
 	} else {
-		b.grant, b.lease, err = l.acquireSlot(ctx, b.ID, maxWait)
+		b.grant, err = l.waitSlot(ctx, b.ID, maxWait, true)
 	}
 	return err
 }

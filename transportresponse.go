@@ -101,29 +101,29 @@ func (b *booking) brakeLater(ctx context.Context, view heed.View) <-chan struct{
 // conclude ends the leases of a request with an outcome and settles its real costs:
 // now, or when the response's body has ended.
 func conclude(req *http.Request, booked []booking, resp *http.Response, err error) {
-	counts, open := false, false
+	counts, held := false, false
 	var two [2]<-chan struct{}
 	settles := two[:0]
 	for i := range booked {
 		b := &booked[i]
 		switch {
-		case b.lease == nil && b.Settle == nil: // as most often
+		case b.grant.lease == nil && b.Settle == nil: // as most often
 		case err != nil:
-			b.lease.Release()
+			b.grant.lease.Release()
 			if b.Settle != nil && httpbody.NeverSent(err) { // Without a connection it cost nothing.
 				settles = append(settles, b.settle(req.Context(), 0))
 			}
 		default:
 			settling, known := b.settleBy(req.Context(), resp, nil)
 			settles = append(settles, settling)
-			waits := b.Settle != nil && !known
-			counts, open = counts || waits, open || waits || b.lease != nil && b.lease.held.Held()
+			counts = counts || b.Settle != nil && !known
+			held = held || b.grant.lease.Held()
 		}
 	}
 	if len(settles) > 0 { // A call of Linger costs 5 % of a request that is not settled.
 		line.Linger(settles...)
 	}
-	if open {
+	if counts || held {
 		concludeLater(req.Context(), slices.Clone(booked), resp, counts) // The response may outlive the request.
 	}
 }
@@ -151,7 +151,7 @@ func concludeLater(ctx context.Context, booked []booking, resp *http.Response, c
 // release ends the leases of bookings.
 func release(booked []booking) {
 	for i := range booked {
-		booked[i].lease.Release()
+		booked[i].grant.lease.Release()
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/dialects"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/weirtest"
 )
 
@@ -227,6 +228,76 @@ func TestShortWindowIsUsed(t *testing.T) {
 					t.Errorf("%d admitted in 20 s at 16 in 2 s, %d refused", n, after.Refused()-before.Refused())
 				}
 				time.Sleep(20 * time.Second)
+			})
+		})
+	}
+}
+
+// TestNeverFitsAtOnce: a call whose cost never fits waits for nothing: no narrower level,
+// no room in flight, and no earlier call of the background class.
+func TestNeverFitsAtOnce(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	limits := []weir.Limit{plenty, weir.PerMinute(6).WithBurst(2)}
+	for name, call := range map[string]func(t *testing.T, s weir.Store) error{
+		"behind a narrower level": func(t *testing.T, s weir.Store) error {
+			narrow := newLimiter(t, s, func(c *weir.Config) { c.Name, c.Limits = "narrow", buckets(weir.PerMinute(1)) })
+			tr, err := weir.NewTransport(weir.TransportConfig{
+				Limiter: narrow, Key: weir.KeyStatic("key"), Base: transportUnused(t),
+				Levels: []weir.TransportLevel{{
+					Limiter: newLimiter(t, s, func(c *weir.Config) { c.Limits = buckets(limits...) }), Key: weir.KeyStatic("key"),
+					Cost: func(*http.Request) (int64, error) { return 3, nil },
+				}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := narrow.Wait(ctx, "key"); err != nil {
+				t.Fatal(err)
+			}
+			req, _ := transportPost(t, ctx, "http://api.example/")
+			_, err = tr.RoundTrip(req)
+			return err
+		},
+		"Acquire while too many are in flight": func(t *testing.T, s weir.Store) error {
+			l := newFlightLimiter(t, s, 1, func(c *weir.Config) { c.Limits = limits })
+			defer acquire(t, l, "key").Release()
+			ctx, cancel := context.WithTimeout(ctx, time.Minute)
+			defer cancel()
+			_, err := l.AcquireN(ctx, "key", 3)
+			return err
+		},
+		"TryAcquire while too many are in flight": func(t *testing.T, s weir.Store) error {
+			l := newFlightLimiter(t, s, 1, func(c *weir.Config) { c.Limits = limits })
+			defer acquire(t, l, "key").Release()
+			_, err := l.TryAcquireN(ctx, "key", 3)
+			return err
+		},
+		"behind a background call": func(t *testing.T, s weir.Store) error {
+			l := newLimiter(t, s, func(c *weir.Config) { c.Limits = limits })
+			background, cancel := context.WithCancel(weir.InBackground(ctx))
+			defer cancel()
+			if err := l.WaitN(background, "key", 2); err != nil {
+				t.Fatal(err)
+			}
+			go func() { _ = l.WaitN(background, "key", 2) }()
+			synctest.Wait()
+			return l.WaitN(background, "key", 3)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				err := call(t, newHeldStore(t))
+				e, ok := errors.AsType[*weir.LimitedError](err)
+				if !ok || e.Reason != weir.ReasonNeverFits || e.RetryAfter != store.Never || e.Scope != "api" || e.Limit.Max() != 2 {
+					t.Errorf("error %v, want one that names a maximum of 2", err)
+				}
+				if took := time.Since(start); took > 10*time.Millisecond {
+					t.Errorf("the error came after %v, want at once", took)
+				}
+				time.Sleep(time.Minute) // for the last release
 			})
 		})
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/goweir/weir/internal/deadline"
+	"github.com/goweir/weir/internal/flight"
 	"github.com/goweir/weir/internal/line"
 	"github.com/goweir/weir/store"
 )
@@ -28,7 +28,7 @@ func (l *Limiter) WaitN(ctx context.Context, key string, cost int64) error {
 	if l.slotNow(ctx, id, nil) {
 		return nil
 	}
-	_, err := l.waitSlot(ctx, id, l.maxWait, nil)
+	_, err := l.waitSlot(ctx, id, l.maxWait, false)
 	return err
 }
 
@@ -44,77 +44,91 @@ func (l *Limiter) slotNow(ctx context.Context, id line.ID, g *grant) bool {
 	if !done || err != nil || o.RetryAfter > 0 {
 		return false
 	}
-	l.events.fast(ctx, id, &o, l.source, l.limits[0])
+	l.fast(ctx, id, &o)
 	if g != nil {
 		g.at, g.remaining = o.At, o.Remaining
 	}
 	return true
 }
 
-// waitSlot waits for a slot of the limiter's limits, and for a lease unless that is nil.
-func (l *Limiter) waitSlot(ctx context.Context, id line.ID, maxWait time.Duration, lease *claim) (grant, error) {
-	if err := l.check(ctx, id, lease != nil); err != nil {
+// takeSlot takes a slot that is now, and with Config.InFlight a lease.
+func (l *Limiter) takeSlot(ctx context.Context, id line.ID, cancelable bool) (grant, error) {
+	err := l.checkFit(ctx, id, true)
+	c := waitingCall{limiter: l, id: id, limits: l.limits}
+	switch {
+	case err != nil:
+	case l.flights == nil:
+		err = l.take(ctx, &question{ID: id, cancelable: cancelable}, l.limits, &c.d)
+	default:
+		c.claim = &flight.Claim{Key: id.Key, Refuse: true}
+		c.d, err = c.askForLease(ctx, cancelable)
+	}
+	switch {
+	case err != nil:
+		return grant{}, err
+	case !c.d.Allowed:
+		return grant{}, l.refusal(id, &c.d, false, 0)
+	}
+	return c.grant(), nil
+}
+
+// waitSlot waits for a slot. A leased call waits for a lease too, with Config.InFlight.
+func (l *Limiter) waitSlot(ctx context.Context, id line.ID, maxWait time.Duration, leased bool) (grant, error) {
+	if err := l.checkFit(ctx, id, leased); err != nil {
 		return grant{}, err
 	}
 	call, ok := l.lines.Enter(id)
 	if !ok {
-		d := l.refuse(store.ReasonTooManyWaiters, 0)
-		l.events.decided(ctx, id, &d, Event{Kind: EventDecision})
-		return grant{}, l.refusal(id, &d, false, 0)
+		return grant{}, l.turnAway(ctx, id, l.refuse(store.ReasonTooManyWaiters, 0))
 	}
-	c := waitingCall{Call: call, bound: newBound(ctx, maxWait), limiter: l, id: id, limits: l.limits, lease: lease}
+	c := waitingCall{Call: call, bound: newBound(ctx, maxWait), limiter: l, id: id, limits: l.limits}
+	if leased && l.flights != nil {
+		c.claim = &flight.Claim{Key: id.Key, Arrival: call.Arrival}
+	}
 	c.Since = c.start
 	return c.wait(ctx)
 }
 
-// waitingCall is a call that waits for a slot of one limiter.
-type waitingCall struct {
-	line.Call
-	bound
-	limiter *Limiter
-	id      line.ID
-	limits  []Limit
-	lease   *claim         // nil: it needs no lease
-	silent  bool           // the hook does not see it
-	d       store.Decision // the last
-	at      time.Time      // when d came, if the slot had not come with it
-}
-
 // wait waits for the slot.
-func (c *waitingCall) wait(ctx context.Context) (grant, error) {
-	defer func() {
+func (c *waitingCall) wait(ctx context.Context) (g grant, err error) {
+	granted := false
+	defer func() { // The store may panic.
 		c.Exit()
 		if c.waits {
 			c.limiter.waiting.Add(-1)
 		}
+		if !granted && c.claim != nil {
+			c.claim.Lease.Release()
+		}
 	}()
 	if line.InBackground(ctx) {
-		g, err := c.waitInBackground(ctx)
+		g, err = c.waitInBackground(ctx)
 		c.observe(ctx, err)
-		return g, err
-	}
-	for {
-		if g, again, err := c.book(ctx); !again {
-			return g, err
+	} else {
+		for again := true; again; {
+			g, again, err = c.book(ctx)
 		}
 	}
+	granted = err == nil
+	return g, err
 }
 
 // book books a slot and waits for it. Again: see [line.Call.Wait].
 func (c *waitingCall) book(ctx context.Context) (g grant, again bool, err error) {
 	l := c.limiter
 	d, err := c.ask(ctx)
-	if err == nil {
-		c.d = d
-		if !d.Allowed {
-			err = c.refusal(&d)
-		}
+	if err == nil && !d.Allowed {
+		err = c.refusal(&d)
+	}
+	if err != nil {
+		c.observe(ctx, err)
+		return grant{}, false, err
 	}
 	answered, rules := time.Now(), l.stored(c.limits)
 	c.Took = answered.Sub(c.asked)
-	if now := err == nil && d.Delay <= 0 && ctx.Err() == nil && c.Goes(rules, answered); err != nil || now {
-		c.observe(ctx, err)
-		return grantOf(&d), false, err
+	if d.Delay <= 0 && ctx.Err() == nil && c.Goes(rules, answered) {
+		c.observe(ctx, nil)
+		return c.grant(), false, nil
 	}
 	c.begin(ctx, &d)
 	c.at = answered
@@ -133,7 +147,7 @@ func (c *waitingCall) book(ctx context.Context) (g grant, again bool, err error)
 		return grant{}, true, nil
 	}
 	if err == line.ErrLate {
-		d.Reason, d.RetryAfter = store.ReasonLimited, c.Excess()
+		d.Reason, d.RetryAfter = store.ReasonLimited, c.Excess
 		err = c.refusal(&d)
 	}
 	c.observe(ctx, err)
@@ -141,49 +155,11 @@ func (c *waitingCall) book(ctx context.Context) (g grant, again bool, err error)
 		c.Linger()
 		return grant{}, false, err
 	}
-	g = grantOf(&d)
+	g = c.grant()
 	if g.receipt, g.at = used.Receipt, used.Comes; used.Clock != nil {
 		g.gap = used.Clock.Gap(g.at)
 	}
 	return g, false, nil
-}
-
-// ask makes the store decide. A call that books again has its lease already.
-func (c *waitingCall) ask(ctx context.Context) (d store.Decision, err error) {
-	if c.lease != nil && c.lease.Lease == nil {
-		c.lease.Arrival, c.lease.bound = c.Arrival(), c.bound
-		defer func() { c.bound = c.lease.bound }() // The store may panic.
-		return c.lease.decide(ctx, c.id)
-	}
-	if err := ctx.Err(); err != nil {
-		return d, err
-	}
-	err = c.limiter.take(ctx, &question{ID: c.id, maxWait: c.noteAsk(), cancelable: true, silent: c.silent}, c.limits, &d)
-	return d, err
-}
-
-// refusal returns the error of a refusal.
-func (c *waitingCall) refusal(d *store.Decision) error {
-	return c.limiter.refusal(c.id, d, c.byDeadline, c.maxWait)
-}
-
-// begin counts the call as waiting, and shows that with the last decision.
-func (c *waitingCall) begin(ctx context.Context, last *store.Decision) {
-	if c.waits {
-		return
-	}
-	c.waits = true
-	c.limiter.waiting.Add(1)
-	if !c.silent {
-		c.limiter.events.decided(ctx, c.id, last, Event{Kind: EventWaitBegin})
-	}
-}
-
-// observe shows the end of the wait, if the call waited.
-func (c *waitingCall) observe(ctx context.Context, err error) {
-	if !c.silent && c.waits {
-		c.limiter.events.decided(ctx, c.id, &c.d, Event{Kind: EventWait, Took: time.Since(c.start), Err: err})
-	}
 }
 
 // InBackground returns a context whose calls are of the background class: they get the
@@ -220,10 +196,9 @@ func (c *waitingCall) waitInBackground(ctx context.Context) (grant, error) {
 		if err != nil {
 			return grant{}, err
 		}
-		c.d = d
 		switch {
 		case d.Allowed:
-			return grantOf(&d), nil
+			return c.grant(), nil
 		case d.Reason != store.ReasonLimited && d.Reason != store.ReasonPaused:
 			return grant{}, c.refusal(&d)
 		}
@@ -249,16 +224,4 @@ func backgroundDelay(l *store.Limit) time.Duration {
 		return 0
 	}
 	return min(5*time.Millisecond, l.Period/100)
-}
-
-// sleep waits for d, or until ctx ends, and reports a slow call.
-func (c *waitingCall) sleep(ctx context.Context, d time.Duration) error {
-	if rest := max(0, time.Until(c.start.Add(line.Patience))); rest < d {
-		if err := deadline.Sleep(ctx, rest); err != nil {
-			return err
-		}
-		c.limiter.lines.Waits(c.start)
-		d -= rest
-	}
-	return deadline.Sleep(ctx, d)
 }

@@ -1,11 +1,17 @@
 package flight
 
 import (
-	"container/list"
 	"context"
 	"errors"
 	"time"
 )
+
+// New returns Flights without calls.
+func New(cfg Config) *Flights {
+	fs := &Flights{cfg: cfg, keys: make(map[string]*flight)}
+	fs.renew = fs.renewAll
+	return fs
+}
 
 // Claim is a call's request for a lease.
 type Claim struct {
@@ -13,12 +19,9 @@ type Claim struct {
 	Arrival uint64 // the call's place among the calls of its key
 	Refuse  bool   // it does not wait
 	Lease   *Lease // once it is granted
-	// Waits is called each time when the claim waits for its turn. Nil: no call.
-	Waits func()
 
-	turn  chan struct{} // closed when it may ask; nil: it never had to wait
-	place *list.Element // nil while it is not in line
-	late  bool          // the store's grant came too late, once
+	place place
+	late  bool // the store's grant came too late, once
 }
 
 // Answer is the store's answer to a claim.
@@ -49,27 +52,26 @@ var ErrMaxWait = errors.New("flight: the longest wait is over")
 //
 // A grant that took half of the lease's time is late: perhaps the process stood still,
 // and the lease may end before it is renewed. late undoes the rest of the grant, and the
-// claim asks anew, once.
+// claim asks anew, once. waits is called each time when the claim waits for its turn.
 //
 // With ErrMaxWait and Full it returns how long to wait for room.
-func (fs *Flights) Ask(ctx context.Context, c *Claim, end time.Time, try Try, late func()) (a Answer, retryAfter time.Duration, err error) {
+func (fs *Flights) Ask(ctx context.Context, c *Claim, end time.Time, waits func(), try Try, late func()) (a Answer, retryAfter time.Duration, err error) {
+	c.place.arrival = c.Arrival
 	f, retryAfter, ok := fs.join(c)
 	if !ok {
 		return Full, retryAfter, nil
 	}
 	var over <-chan time.Time
 	for {
-		if c.turn != nil {
-			if c.Waits != nil {
-				c.Waits()
-			}
+		if c.place.turn != nil {
+			waits()
 			if over == nil && !end.IsZero() {
 				timer := time.NewTimer(time.Until(end))
 				defer timer.Stop()
 				over = timer.C
 			}
 			select {
-			case <-c.turn:
+			case <-c.place.turn:
 			case <-ctx.Done():
 				fs.leave(f, c)
 				return Refused, 0, ctx.Err()
@@ -99,7 +101,7 @@ func (fs *Flights) join(c *Claim) (f *flight, retryAfter time.Duration, ok bool)
 	case c.Refuse:
 		return f, f.retryAfter(), false
 	default:
-		f.lineUp(c)
+		f.lineUp(&c.place)
 	}
 	return f, 0, true
 }
@@ -108,10 +110,10 @@ func (fs *Flights) join(c *Claim) (f *flight, retryAfter time.Duration, ok bool)
 func (fs *Flights) leave(f *flight, c *Claim) time.Duration {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	if c.place == nil {
+	if c.place.element == nil {
 		f.asking-- // Its turn came just now.
 	} else {
-		f.line.Remove(c.place)
+		f.line.Remove(c.place.element)
 	}
 	retryAfter := f.retryAfter()
 	f.advance()
@@ -121,30 +123,30 @@ func (fs *Flights) leave(f *flight, c *Claim) time.Duration {
 // ask asks the store once. again: the grant was late, and the claim keeps its turn.
 func (f *flight) ask(ctx context.Context, c *Claim, try Try) (a Answer, retryAfter time.Duration, again bool) {
 	asked := time.Now()
-	fs, lease := f.of, &Lease{flight: f, id: newID(), since: asked}
+	fs, lease := f.of, &Lease{flight: f, id: newID()}
 	a = Unknown // A panic in try leaves no more behind than an error does.
 	defer func() {
 		fs.mu.Lock()
 		defer fs.mu.Unlock()
 		if again = a == Granted && !c.late && time.Since(asked) >= fs.cfg.Lease/2; again {
 			c.late = true
-			f.add(lease)
-			f.release(lease)
+			f.add(lease.id, asked)
+			f.release(lease.id)
 			return
 		}
 		f.asking--
 		switch a {
 		case Unknown:
-			f.add(lease)
-			f.release(lease)
+			f.add(lease.id, asked)
+			f.release(lease.id)
 		case Granted:
-			f.add(lease)
+			f.add(lease.id, asked)
 			c.Lease = lease
 			f.granted()
 		case Full:
 			f.free, f.width = time.Now().Add(retryAfter), 1
 			if !c.Refuse {
-				f.lineUp(c)
+				f.lineUp(&c.place)
 				f.refused(retryAfter)
 			}
 		}

@@ -49,44 +49,75 @@ type Config struct {
 type Flights struct {
 	cfg Config
 
-	mu       sync.Mutex
-	keys     map[string]*flight
-	held     int         // leases of all keys
-	failed   int         // leases of all keys that could not be released
-	heart    *time.Timer // renews them
-	beats    bool        // the heart is set
-	renewing bool
-	stuck    bool // Config.Stuck has heard of a key
-}
-
-// New returns Flights without calls.
-func New(cfg Config) *Flights {
-	return &Flights{cfg: cfg, keys: make(map[string]*flight)}
+	mu    sync.Mutex
+	keys  map[string]*flight
+	renew func()      // the heartbeat
+	heart *time.Timer // runs it
+	beats bool        // the heart is set, or a heartbeat is under way
+	stuck bool        // Config.Stuck has heard of a key
 }
 
 // Held returns the number of leases that are held.
-func (fs *Flights) Held() int {
+func (fs *Flights) Held() (n int) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	return fs.held
+	for _, f := range fs.keys {
+		n += len(f.held)
+	}
+	return n
+}
+
+// Count returns the number of keys with calls, and whether the heartbeat runs.
+func (fs *Flights) Count() (keys int, beats bool) {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	return len(fs.keys), fs.beats
+}
+
+// beat starts the heartbeat when there are calls, and stops it when there are none. A
+// heartbeat under way ends by itself. The lock is held.
+func (fs *Flights) beat() {
+	switch {
+	case len(fs.keys) == 0:
+		fs.beats = !fs.heart.Stop()
+	case fs.heart == nil:
+		fs.heart, fs.beats = time.AfterFunc(fs.cfg.Lease/3, fs.renew), true
+	case !fs.beats:
+		fs.beats = true
+		fs.heart.Reset(fs.cfg.Lease / 3)
+	}
 }
 
 // flight is the calls in flight of one key. The mutex of Flights guards it.
 type flight struct {
 	of     *Flights
 	key    string
-	held   map[string]*Lease // by ID
-	count  int64             // leases that the store may count: held, and on their way back
-	asking int64             // calls that ask the store
-	width  int64             // the maximum of those
-	line   list.List         // of *Claim, by arrival
-	pause  time.Duration     // the next one
+	held   map[string]time.Time // leases by ID, since then
+	count  int64                // leases that the store may count: held, and on their way back
+	asking int64                // calls that ask the store
+	width  int64                // the maximum of those
+	line   list.List            // of *place, by arrival
+	pause  time.Duration        // the next one
 	wakes  *time.Timer
 	paused bool
 	free   time.Time // when the store has room at the latest, by its last refusal
 
-	back    []returned // to be released
+	back    []returned // leases to be released
+	failed  []returned // leases that could not be released, and are not counted
 	sending bool       // a goroutine releases
+}
+
+// returned is a lease on its way back to the store.
+type returned struct {
+	id    string
+	since time.Time
+}
+
+// place is a claim's place in line.
+type place struct {
+	arrival uint64
+	turn    chan struct{} // closed when the claim may ask; nil: it never had to wait
+	element *list.Element // nil while it is not in line
 }
 
 // flight returns the flight of a key, a new one if there is none. The lock is
@@ -96,6 +127,7 @@ func (fs *Flights) flight(key string) *flight {
 	if f == nil {
 		f = &flight{of: fs, key: key, width: math.MaxInt64, pause: firstPause}
 		fs.keys[key] = f
+		fs.beat()
 	}
 	return f
 }
@@ -108,31 +140,33 @@ func (f *flight) mayAsk() bool {
 // advance lets the first calls in line ask, and forgets an empty flight.
 func (f *flight) advance() {
 	for f.line.Len() > 0 && f.mayAsk() {
-		c := f.line.Front().Value.(*Claim)
-		f.line.Remove(c.place)
-		c.place = nil
+		p := f.line.Front().Value.(*place)
+		f.line.Remove(p.element)
+		p.element = nil
 		f.asking++
-		close(c.turn)
+		close(p.turn)
 	}
-	if f.line.Len() == 0 {
-		f.wake()
-		if f.count+f.asking == 0 && len(f.back) == 0 && !f.sending {
-			delete(f.of.keys, f.key)
-		}
+	if f.line.Len() > 0 {
+		return
+	}
+	f.wake()
+	if f.count+f.asking == 0 && len(f.back)+len(f.failed) == 0 && !f.sending && f.of.keys[f.key] == f {
+		delete(f.of.keys, f.key)
+		f.of.beat()
 	}
 }
 
-// lineUp puts a call in its place in line.
-func (f *flight) lineUp(c *Claim) {
-	c.turn = make(chan struct{})
+// lineUp puts a claim in its place in line.
+func (f *flight) lineUp(p *place) {
+	p.turn = make(chan struct{})
 	e := f.line.Back()
-	for e != nil && e.Value.(*Claim).Arrival > c.Arrival {
+	for e != nil && e.Value.(*place).arrival > p.arrival {
 		e = e.Prev()
 	}
 	if e == nil {
-		c.place = f.line.PushFront(c)
+		p.element = f.line.PushFront(p)
 	} else {
-		c.place = f.line.InsertAfter(c, e)
+		p.element = f.line.InsertAfter(p, e)
 	}
 }
 

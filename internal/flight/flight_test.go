@@ -104,7 +104,7 @@ func TestOrder(t *testing.T) {
 				for i, name := range []string{"a", "b", "c"} {
 					wg.Go(func() {
 						c := flight.Claim{Key: "k", Arrival: uint64(i)}
-						if a, _, err := h.Ask(t.Context(), &c, time.Time{}, h.try(name, 0), nothing); a != flight.Granted || err != nil {
+						if a, _, err := h.Ask(t.Context(), &c, time.Time{}, nothing, h.try(name, 0), nothing); a != flight.Granted || err != nil {
 							t.Errorf("%s: %v, %v", name, a, err)
 						}
 						time.Sleep(10 * time.Millisecond)
@@ -131,8 +131,9 @@ func TestRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHolder(1, 1)
-		first := flight.Claim{Key: "k", Waits: func() { t.Error("the first claim waits") }}
-		if _, _, err := h.Ask(t.Context(), &first, time.Time{}, h.try("a", 0), nothing); err != nil {
+		first := flight.Claim{Key: "k"}
+		waits := func() { t.Error("the first claim waits") }
+		if _, _, err := h.Ask(t.Context(), &first, time.Time{}, waits, h.try("a", 0), nothing); err != nil {
 			t.Fatal(err)
 		}
 		never := func(context.Context, string) (flight.Answer, time.Duration) {
@@ -153,7 +154,7 @@ func TestRefused(t *testing.T) {
 			{"the context", ended, flight.Claim{}, time.Time{}, context.DeadlineExceeded},
 		} {
 			tt.claim.Key = "k"
-			a, retryAfter, err := h.Ask(tt.ctx, &tt.claim, tt.end, never, nothing)
+			a, retryAfter, err := h.Ask(tt.ctx, &tt.claim, tt.end, nothing, never, nothing)
 			if !errors.Is(err, tt.want) || a == flight.Granted || err != tt.ctx.Err() && retryAfter != time.Second {
 				t.Errorf("%s: %v, retry after %v, %v", tt.name, a, retryAfter, err)
 			}
@@ -171,7 +172,7 @@ func TestHeartbeat(t *testing.T) {
 		h := newHolder(9, 9)
 		claim := func() *flight.Lease {
 			c := flight.Claim{Key: "k"}
-			if _, _, err := h.Ask(t.Context(), &c, time.Time{}, h.try("", 0), nothing); err != nil {
+			if _, _, err := h.Ask(t.Context(), &c, time.Time{}, nothing, h.try("", 0), nothing); err != nil {
 				t.Fatal(err)
 			}
 			return c.Lease
@@ -218,7 +219,7 @@ func TestLate(t *testing.T) {
 			return h.try("", 600*time.Millisecond/time.Duration(asked))(ctx, id)
 		}
 		c := flight.Claim{Key: "k"}
-		if a, _, err := h.Ask(t.Context(), &c, time.Time{}, try, func() { undone++ }); a != flight.Granted || err != nil || asked != 2 || undone != 1 {
+		if a, _, err := h.Ask(t.Context(), &c, time.Time{}, nothing, try, func() { undone++ }); a != flight.Granted || err != nil || asked != 2 || undone != 1 {
 			t.Errorf("%v, %v, asked %d times, undone %d", a, err, asked, undone)
 		}
 		synctest.Wait()

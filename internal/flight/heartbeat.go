@@ -9,50 +9,11 @@ import (
 // renewals is the maximum number of keys whose leases are renewed at the same time.
 const renewals = 8
 
-// beat starts the heartbeat when there are leases, and stops it when there are
-// none. The lock is held.
-func (fs *Flights) beat() {
-	needed := fs.held+fs.failed > 0
-	switch {
-	case needed == fs.beats:
-		return
-	case !needed:
-		fs.heart.Stop()
-	case fs.heart == nil:
-		fs.heart = time.AfterFunc(fs.cfg.Lease/3, fs.renewAll)
-	default:
-		fs.heart.Reset(fs.cfg.Lease / 3)
-	}
-	fs.beats = needed
-}
-
 // renewAll is the heartbeat. It renews all leases, each key's in one call, and tries
-// failed releases again.
+// failed releases again. It sets the next heartbeat, which comes sooner after a failure.
 func (fs *Flights) renewAll() {
-	fs.mu.Lock()
-	if fs.beats && fs.renewing {
-		fs.heart.Reset(fs.cfg.Lease / 12) // The last heartbeat still runs.
-	}
-	if !fs.beats || fs.renewing {
-		fs.mu.Unlock()
-		return
-	}
-	fs.renewing = true
-	todo := make([]*flight, 0, len(fs.keys))
-	var stuck func()
-	for _, f := range fs.keys {
-		f.send()
-		if len(f.held) > 0 {
-			todo = append(todo, f)
-		}
-		if !fs.stuck && f.isStuck() {
-			fs.stuck, stuck = true, fs.cfg.Stuck
-		}
-	}
-	// From the beginning of this heartbeat, however long it takes.
-	fs.heart.Reset(fs.cfg.Lease / 3)
-	fs.mu.Unlock()
-
+	start := time.Now()
+	todo, stuck := fs.due()
 	var failed atomic.Bool
 	var wg sync.WaitGroup
 	turns := make(chan struct{}, renewals)
@@ -66,15 +27,35 @@ func (fs *Flights) renewAll() {
 		})
 	}
 	wg.Wait()
-	if stuck != nil {
-		stuck()
+	if stuck {
+		fs.cfg.Stuck()
 	}
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	fs.renewing = false
-	if fs.beats && failed.Load() {
-		fs.heart.Reset(fs.cfg.Lease / 12)
+	next := fs.cfg.Lease / 12
+	if !failed.Load() {
+		next = max(next, fs.cfg.Lease/3-time.Since(start))
 	}
+	if fs.beats = len(fs.keys) > 0; fs.beats {
+		fs.heart.Reset(next)
+	}
+}
+
+// due sends failed releases again, and returns the flights with leases to renew. stuck: one
+// of them is the first that is stuck.
+func (fs *Flights) due() (todo []*flight, stuck bool) {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	for _, f := range fs.keys {
+		f.send()
+		if len(f.held) > 0 {
+			todo = append(todo, f)
+		}
+		if fs.cfg.Stuck != nil && !fs.stuck && f.isStuck() {
+			fs.stuck, stuck = true, true
+		}
+	}
+	return todo, stuck
 }
 
 // isStuck reports whether this process has held all calls in flight of the key for
@@ -83,8 +64,8 @@ func (f *flight) isStuck() bool {
 	if int64(len(f.held)) < f.of.cfg.Max {
 		return false
 	}
-	for _, l := range f.held {
-		if time.Since(l.since) <= f.of.cfg.Lease {
+	for _, since := range f.held {
+		if time.Since(since) <= f.of.cfg.Lease {
 			return false
 		}
 	}
@@ -117,25 +98,15 @@ func (f *flight) forget(ids []string) (n int) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	for _, id := range ids {
-		if f.held[id] == nil {
-			continue // Released meanwhile.
+		if _, held := f.held[id]; held { // It was not released meanwhile.
+			delete(f.held, id)
+			f.count--
+			n++
 		}
-		delete(f.held, id)
-		f.count--
-		fs.held--
-		n++
 	}
 	if n > 0 {
 		f.wake()
 		f.advance()
-		fs.beat()
 	}
 	return n
-}
-
-// Count returns the number of keys with calls, and whether the heartbeat runs.
-func (fs *Flights) Count() (keys int, beats bool) {
-	fs.mu.Lock()
-	defer fs.mu.Unlock()
-	return len(fs.keys), fs.beats
 }

@@ -13,7 +13,6 @@ import (
 type Lease struct {
 	flight *flight
 	id     string
-	since  time.Time
 	done   atomic.Bool
 }
 
@@ -33,46 +32,33 @@ func (l *Lease) Release() {
 	f := l.flight
 	f.of.mu.Lock()
 	defer f.of.mu.Unlock()
-	f.release(l)
+	f.release(l.id)
 }
 
 // Held reports whether the lease is still held.
 func (l *Lease) Held() bool { return l != nil && l.flight != nil && !l.done.Load() }
 
-// returned is a lease on its way back to the store.
-type returned struct {
-	id    string
-	since time.Time
-	again bool // it was tried before, and is not counted any more
-}
-
 // add counts a lease that the store has granted, or may have.
-func (f *flight) add(l *Lease) {
+func (f *flight) add(id string, since time.Time) {
 	if f.held == nil {
-		f.held = make(map[string]*Lease)
+		f.held = make(map[string]time.Time)
 	}
-	f.held[l.id] = l
+	f.held[id] = since
 	f.count++
-	f.of.held++
-	f.of.beat()
 }
 
 // release gives a lease back, unless it is lost. The lock is held.
-func (f *flight) release(l *Lease) {
-	if f.held[l.id] != l {
-		return
+func (f *flight) release(id string) {
+	if _, held := f.held[id]; held {
+		delete(f.held, id)
+		f.back = append(f.back, returned{id, time.Now()})
+		f.send()
 	}
-	l.done.Store(true)
-	delete(f.held, l.id)
-	f.of.held--
-	f.back = append(f.back, returned{id: l.id, since: time.Now()})
-	f.send()
-	f.of.beat()
 }
 
 // send releases leases in the background, on one goroutine.
 func (f *flight) send() {
-	if !f.sending && len(f.back) > 0 {
+	if !f.sending && len(f.back)+len(f.failed) > 0 {
 		f.sending = true
 		go f.sendAll()
 	}
@@ -80,51 +66,34 @@ func (f *flight) send() {
 
 func (f *flight) sendAll() {
 	fs := f.of
-	for {
-		fs.mu.Lock()
-		batch := f.back
-		f.back = nil
-		fs.mu.Unlock()
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	for f.sending {
+		counted, batch := len(f.back), append(f.back, f.failed...)
+		f.back, f.failed = nil, nil
 		ids := make([]string, len(batch))
 		for i := range batch {
 			ids[i] = batch[i].id
 		}
+		fs.mu.Unlock()
 		err := fs.cfg.Release(f.key, ids)
 		fs.mu.Lock()
-		more := f.sent(batch, err)
-		if !more {
-			f.sending = false
-		}
+		f.sent(batch, int64(counted), err)
+		f.sending = len(f.back) > 0
 		f.advance()
-		fs.beat()
-		fs.mu.Unlock()
-		if !more {
-			return
-		}
 	}
 }
 
-// sent notes the outcome of releasing a batch, and reports whether there are more leases
-// to release now. Failed leases go with those, or with the next heartbeat. The store counts
-// no more than Max; leases beyond it end by themselves.
-func (f *flight) sent(batch []returned, err error) (more bool) {
-	n := int64(0)
-	more = len(f.back) > 0
+// sent notes the outcome of releasing a batch. Failed leases go with the next ones, or with
+// the next heartbeat. The store counts no more than Max; leases beyond it end by themselves.
+func (f *flight) sent(batch []returned, counted int64, err error) {
 	for _, r := range batch {
-		if r.again {
-			f.of.failed--
-		} else {
-			n++
-		}
-		if err != nil && time.Since(r.since) < f.of.cfg.Lease && int64(len(f.back)) < f.of.cfg.Max {
-			r.again = true
-			f.back = append(f.back, r)
-			f.of.failed++
+		if err != nil && time.Since(r.since) < f.of.cfg.Lease && int64(len(f.failed)) < f.of.cfg.Max {
+			f.failed = append(f.failed, r)
 		}
 	}
-	f.count -= n
+	f.count -= counted
 	f.pause = firstPause
-	f.width = max(f.width, n)
+	f.width = max(f.width, counted)
 	f.wake()
-	return more
 }

@@ -14,16 +14,16 @@ import (
 type Call struct {
 	Since   time.Time     // when it began to wait, for Config.Slow; zero: it is never slow
 	Took    time.Duration // from the last question to its answer; 0: unknown
+	Arrival uint64        // its number in the order of the key's calls
+	Excess  time.Duration // after ErrLate, how long until the slot would have left
 	lines   *Lines
 	shard   *shard
 	id      ID
-	arrival uint64
 	counted bool // against Max
 	back    <-chan struct{}
-	excess  time.Duration
 }
 
-// ErrLate is the error of a call whose slot leaves too late for it: see Excess.
+// ErrLate is the error of a call whose slot leaves too late for it: see Call.Excess.
 var ErrLate = errors.New("line: the slot leaves too late")
 
 // Enter lets a call in. It reports false when Max calls wait already; otherwise
@@ -33,7 +33,7 @@ func (l *Lines) Enter(id ID) (c Call, ok bool) {
 		return Call{}, false
 	}
 	s := l.shard(id.Key)
-	return Call{lines: l, shard: s, id: id, arrival: s.arrivals.Add(1), counted: true}, true
+	return Call{lines: l, shard: s, id: id, Arrival: s.arrivals.Add(1), counted: true}, true
 }
 
 // Exit ends the call. A second Exit does nothing.
@@ -44,16 +44,13 @@ func (c *Call) Exit() {
 	}
 }
 
-// Arrival returns the call's number in the order of the key's calls.
-func (c *Call) Arrival() uint64 { return c.arrival }
-
 // Goes reports whether the call may leave now, in a slot that is now. If an earlier call
 // of the line waits, or the key's pace holds the call up, it has to Wait.
 func (c *Call) Goes(limits []store.Limit, now time.Time) bool {
 	c.shard.mu.Lock()
 	defer c.shard.mu.Unlock()
 	if q := c.shard.lines[c.id]; q != nil {
-		if first := q.arrivals.Front(); first != nil && first.Value.(*waiter).arrival < c.arrival {
+		if first := q.arrivals.Front(); first != nil && first.Value.(*waiter).arrival < c.Arrival {
 			return false
 		}
 	}
@@ -78,7 +75,7 @@ func (c *Call) Wait(ctx context.Context, s *Slot, bound time.Time) (used *Slot, 
 	l := c.lines
 	l.watcher.start()
 	defer l.watcher.stop()
-	w := &waiter{ctx: ctx, arrival: c.arrival, since: c.Since, bound: bound, wake: make(chan struct{}, 1)}
+	w := &waiter{ctx: ctx, arrival: c.Arrival, since: c.Since, bound: bound, wake: make(chan struct{}, 1)}
 	c.counted = false // The line counts it out.
 	q := c.join(w, s)
 	select {
@@ -94,16 +91,13 @@ func (c *Call) Wait(ctx context.Context, s *Slot, bound time.Time) (used *Slot, 
 		c.Exit()
 		return nil, false, err
 	}
-	if c.excess = w.excess; c.excess > 0 {
+	if c.Excess = w.excess; c.Excess > 0 {
 		c.Exit()
 		return nil, false, ErrLate
 	}
 	c.Linger()
 	return nil, true, nil
 }
-
-// Excess returns how long after [ErrLate] the slot would have left.
-func (c *Call) Excess() time.Duration { return c.excess }
 
 // join puts the call in line.
 func (c *Call) join(w *waiter, s *Slot) *line {

@@ -89,7 +89,7 @@ func (q *line) advance() {
 		}
 		w := q.next(q.slots[0].owner)
 		if q.free = q.paced(w.slot, now); !q.free.After(now) {
-			q.admit(w, 0)
+			q.admit(w)
 		} else if w.isLate(q.free) && !w.isLate(w.slot.At) {
 			w.excess = q.free.Sub(now)
 			q.leave(w)
@@ -121,11 +121,10 @@ func (q *line) paced(s *Slot, now time.Time) time.Time {
 	return s.standing(p.free(s.limits, q.id.Cost, s.At, now))
 }
 
-// admit admits a waiter, whose slot is the i-th.
-func (q *line) admit(w *waiter, i int) {
+// admit admits the waiter with the first slot.
+func (q *line) admit(w *waiter) {
 	now := time.Now()
 	q.shard.pace(q.id.Key, now).leave(q.id.Cost, now)
-	copy(q.slots[1:i+1], q.slots[:i])
 	q.slots[0] = nil
 	q.slots = q.slots[1:]
 	w.used = w.slot
@@ -197,7 +196,7 @@ func (q *line) result(w *waiter) (used *Slot, back <-chan struct{}) {
 		switch {
 		case w.slot == nil:
 		case q.looks.held && w.slot == q.slots[0] && !q.paced(w.slot, time.Now()).After(time.Now()):
-			q.admit(w, 0)
+			q.admit(w)
 		default:
 			q.leave(w)
 		}

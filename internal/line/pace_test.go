@@ -168,8 +168,8 @@ func TestPaceOfADeadline(t *testing.T) {
 					defer cancel()
 				}
 				_, again, err := call.Wait(ctx, b.slot(c.slot, "slot", limit), bound)
-				if left := time.Since(b.start); again || err != c.err || left != c.left || call.Excess() != c.excess {
-					t.Errorf("%v, %v after %v, excess %v", again, err, left, call.Excess())
+				if left := time.Since(b.start); again || err != c.err || left != c.left || call.Excess != c.excess {
+					t.Errorf("%v, %v after %v, excess %v", again, err, left, call.Excess)
 				}
 				call.Linger()
 				call.Exit()
