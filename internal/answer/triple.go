@@ -60,9 +60,8 @@ func (names *triple) set(h http.Header, v *Values, d weir.Decision, now time.Tim
 	if d.Limit.Rate == 0 {
 		return // Decided without the store, which alone knows the state.
 	}
-	if d.Allowed && len(h[names.remaining]) > 0 {
-		r, err := strconv.ParseInt(h[names.remaining][0], 10, 64)
-		if err == nil && r <= d.Remaining {
+	if before := h[names.remaining]; d.Allowed && len(before) > 0 {
+		if r, err := strconv.ParseInt(before[0], 10, 64); err == nil && r <= d.Remaining {
 			return
 		}
 	}
@@ -74,8 +73,7 @@ func (names *triple) set(h http.Header, v *Values, d weir.Decision, now time.Tim
 	i := len(b)
 	b = appendInteger(b, d.Remaining)
 	j := len(b)
-	// The three values share one string.
-	s := string(appendInteger(b, reset))
+	s := string(appendInteger(b, reset)) // of all three values
 	v.Set(h, names.limit, s[:i])
 	v.Set(h, names.remaining, s[i:j])
 	v.Set(h, names.reset, s[j:])
