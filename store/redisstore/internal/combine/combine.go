@@ -77,12 +77,13 @@ type Queue[K comparable, C any] struct {
 	config  Config[K, C]
 	entries sync.Pool // of *entry[K, C]
 	batches sync.Pool // of *batch[K, C]
+	states  sync.Pool // of *keyState[K, C]
 
 	mu       sync.Mutex
 	keys     map[K]*keyState[K, C]
 	ready    []*keyState[K, C] // with unsent calls, and free, in the order in which they leave
-	spare    []*keyState[K, C]
-	underWay int // round trips
+	underWay int               // round trips
+	sent     int               // calls in these round trips
 	pace     pace
 }
 
@@ -93,6 +94,7 @@ func New[K comparable, C any](config Config[K, C]) *Queue[K, C] {
 	q := &Queue[K, C]{config: config, keys: make(map[K]*keyState[K, C]), pace: newPace(config.RoundTrips, config.MaxRoundTrips)}
 	q.entries.New = func() any { return &entry[K, C]{done: make(chan struct{}, 1)} }
 	q.batches.New = func() any { return new(batch[K, C]) }
+	q.states.New = func() any { return new(keyState[K, C]) }
 	return q
 }
 

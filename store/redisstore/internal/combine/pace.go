@@ -50,3 +50,9 @@ func (p *pace) saw(now time.Time, took time.Duration) {
 	p.worth = int(min(p.shortest[0], p.shortest[1]) / perTrip)
 	p.trips = min(max(p.worth, p.min), p.max)
 }
+
+// more reports whether another round trip may join those under way. Many calls share fewer
+// round trips, which costs the process and the server less.
+func (p *pace) more(trips, calls int) bool {
+	return trips < p.min || trips < p.trips && trips*calls < 2*p.worth*p.worth
+}

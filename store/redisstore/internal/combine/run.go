@@ -18,7 +18,7 @@ func (q *Queue[K, C]) join(key K, e *entry[K, C]) *batch[K, C] {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	k := q.keyOf(key)
-	waits := !q.isFree(k) || q.underWay >= q.pace.trips || len(q.ready) > 0 || len(k.calls) > 0
+	waits := !q.isFree(k) || !q.pace.more(q.underWay, q.sent) || len(q.ready) > 0 || len(k.calls) > 0
 	if k.calls = append(k.calls, e); waits {
 		q.update(k)
 		return nil
@@ -26,6 +26,7 @@ func (q *Queue[K, C]) join(key K, e *entry[K, C]) *batch[K, C] {
 	b := q.batches.Get().(*batch[K, C])
 	b.add(k, 1)
 	q.underWay++
+	q.sent++
 	return b
 }
 
@@ -109,12 +110,14 @@ func (q *Queue[K, C]) next(b *batch[K, C], here bool) {
 	for i, k := range b.keys {
 		k.underWay--
 		k.sent -= b.groups[i].n
+		q.sent -= b.groups[i].n
 		q.update(k)
 	}
 	var first *batch[K, C]
-	for b.reset(); q.underWay < q.pace.trips && q.fill(b); b = q.batches.Get().(*batch[K, C]) {
+	for b.reset(); q.pace.more(q.underWay, q.sent) && q.fill(b); b = q.batches.Get().(*batch[K, C]) {
 		b.open()
 		q.underWay++
+		q.sent += len(b.calls)
 		if here && first == nil {
 			first = b
 		} else {

@@ -2,20 +2,12 @@ package combine
 
 import "slices"
 
-// maxSpare is the maximum number of unused keyStates that are kept.
-const maxSpare = 1024
-
 // keyOf returns the state of a key. It creates a missing one.
 func (q *Queue[K, C]) keyOf(key K) *keyState[K, C] {
 	if k := q.keys[key]; k != nil {
 		return k
 	}
-	if len(q.spare) == 0 {
-		q.spare = append(q.spare, new(keyState[K, C]))
-	}
-	last := len(q.spare) - 1
-	k := q.spare[last]
-	q.spare = q.spare[:last]
+	k := q.states.Get().(*keyState[K, C])
 	k.key = key
 	q.keys[key] = k
 	return k
@@ -36,11 +28,7 @@ func (q *Queue[K, C]) update(k *keyState[K, C]) {
 		}
 	case k.underWay == 0:
 		delete(q.keys, k.key)
-		if len(q.spare) < maxSpare {
-			var none K
-			k.key = none
-			q.spare = append(q.spare, k)
-		}
+		q.states.Put(k)
 	}
 }
 
