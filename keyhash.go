@@ -24,7 +24,7 @@ import (
 // On a server the client controls the header, and each invented API key is a
 // fresh allowance: mount the limit behind the check that the API key is valid.
 func KeyAPIKey(header string, secret []byte) KeyFunc {
-	return keyCredential("KeyAPIKey.header", header, "weir api key\x00", secret, nil)
+	return keyCredential("KeyAPIKey.header", header, "weir api key", secret, nil)
 }
 
 // KeyBearer returns a KeyFunc whose key is a hash of the token in the header
@@ -41,7 +41,7 @@ func KeyAPIKey(header string, secret []byte) KeyFunc {
 // KeyBearer counts tokens, not users. If a user can get several tokens, as by
 // refreshing a JWT, use [KeyContext] with the user's ID.
 func KeyBearer(secret []byte) KeyFunc {
-	return keyCredential("KeyBearer", "Authorization", "weir bearer token\x00", secret, bearerToken)
+	return keyCredential("KeyBearer", "Authorization", "weir bearer token", secret, bearerToken)
 }
 
 // keyCredential returns a KeyFunc whose key is a hash of a header's value, or of the part

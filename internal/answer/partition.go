@@ -27,7 +27,6 @@ func (p *Partitions) param(level *Level) string {
 		return ""
 	}
 	pk := append(make([]byte, 0, 24), ";pk=:"...)
-	// No name has a 0.
-	pk = p.hash.Append(pk, base64.StdEncoding, partitionBytes, level.Limiter, "\x00", level.Key)
+	pk = p.hash.Append(pk, base64.StdEncoding, partitionBytes, level.Limiter, level.Key)
 	return string(append(pk, ':'))
 }

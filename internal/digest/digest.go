@@ -31,17 +31,15 @@ func New(secret []byte) *Hash {
 	}}}
 }
 
-// Append appends the first n bytes of a digest to b, as base64. The hashed text is that of
-// all parts. The caller separates them.
-func (h *Hash) Append(b []byte, encoding *base64.Encoding, n int, parts ...string) []byte {
+// Append appends the first n bytes of a digest to b, as base64. A 0 separates the two hashed
+// texts, so the first one has none.
+func (h *Hash) Append(b []byte, encoding *base64.Encoding, n int, first, second string) []byte {
 	s := h.states.Get().(*state)
-	defer h.states.Put(s)
-	s.text = s.text[:0]
-	for _, part := range parts {
-		s.text = append(s.text, part...)
-	}
+	s.text = append(append(append(s.text[:0], first...), 0), second...)
 	s.hash.Reset()
 	s.hash.Write(s.text)
 	s.sum = s.hash.Sum(s.sum[:0])
-	return encoding.AppendEncode(b, s.sum[:n])
+	b = encoding.AppendEncode(b, s.sum[:n])
+	h.states.Put(s)
+	return b
 }

@@ -27,7 +27,7 @@ func TestAppend(t *testing.T) {
 		h := digest.New(secret)
 		clear(secret) // It belongs to the caller.
 		for range 2 {
-			if got := string(h.Append([]byte("pk="), base64.StdEncoding, test.n, "a", "\x00", "b")); got != "pk="+test.want {
+			if got := string(h.Append([]byte("pk="), base64.StdEncoding, test.n, "a", "b")); got != "pk="+test.want {
 				t.Errorf("%s: %s, want %s", test.name, got, test.want)
 			}
 		}
