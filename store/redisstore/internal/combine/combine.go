@@ -3,8 +3,8 @@
 // A [Queue] decides when calls leave and which calls leave together. The function
 // [Config.Send] knows the server.
 //
-//   - A call leaves at once while fewer than [Config.RoundTrips] round trips are under
-//     way and few of them have its key. Its caller runs Send, as without a queue.
+//   - A call leaves at once while few round trips are under way and few have its key. Many
+//     calls share fewer of them. Its caller runs Send, as without a queue.
 //   - Any other call waits. When a round trip returns, the next batch takes the waiting
 //     calls of all keys that are free, up to the bounds of a batch. No timer delays it.
 //   - A key is free while no round trip or fewer than half of the possible ones have it.
