@@ -24,6 +24,7 @@ func losses(r *run) {
 		for len(s.acts) < 60 && !r.Failed() {
 			s.step()
 		}
+		s.compare()
 		exact += s.compared
 	}
 	r.Logf("%d states were exact", exact)
@@ -75,32 +76,29 @@ func (s *lossStory) lose() {
 	s.sleep(time.Microsecond)
 }
 
-func (s *lossStory) now() int64 { return int64(s.look(s.key, s.limit).At) }
-
-// step makes one event happen, and compares.
+// step compares, and makes one event happen.
 func (s *lossStory) step() {
+	before := s.compare()
 	switch n := s.rng.IntN(40); {
 	case n < 14:
 		s.sleep(time.Duration(s.rng.Int64N(s.limit.Period.Microseconds()/2/s.limit.Rate)) * time.Microsecond)
 	case n < 16:
 		s.sleep(time.Duration(s.rng.Int64N(s.limit.Period.Microseconds())) * time.Microsecond)
 	case n < 32:
-		s.take(&s.callers[s.rng.IntN(len(s.callers))])
+		s.take(&s.callers[s.rng.IntN(len(s.callers))], before)
 	case n < 36 && s.corrects && len(s.booked) > 0:
-		s.correct()
+		s.correct(before)
 	case n < 37:
-		s.forget()
+		s.forget(int64(before.At))
 	case n < 39:
 		s.lose()
 	default:
 		s.callers[s.rng.IntN(len(s.callers))] = memory{} // A process starts anew.
 	}
-	s.compare()
 }
 
 // take takes units for a caller, and restores lost units before.
-func (s *lossStory) take(c *memory) {
-	before := s.look(s.key, s.limit)
+func (s *lossStory) take(c *memory, before store.Decision) {
 	now := int64(before.At)
 	req := charge(s.key, 1+s.rng.Int64N(3), s.limit)
 	req.Cancelable = s.corrects && s.rng.IntN(2) == 0
@@ -168,12 +166,11 @@ func (s *lossStory) restores(c *memory, before store.Decision) {
 }
 
 // correct settles or cancels a booking, sometimes one from before a reset.
-func (s *lossStory) correct() {
+func (s *lossStory) correct(before store.Decision) {
 	i := s.rng.IntN(len(s.booked))
 	b := s.booked[i]
 	s.booked = append(s.booked[:i], s.booked[i+1:]...)
 	if !s.since.has(b.place) {
-		before := s.look(s.key, s.limit)
 		s.cancel(b.d)
 		s.alike("cancelled after a reset", s.look(s.key, s.limit), before, []store.Limit{s.limit})
 		return
@@ -187,13 +184,14 @@ func (s *lossStory) correct() {
 }
 
 // forget resets the key. Earlier memories bring nothing back.
-func (s *lossStory) forget() {
+func (s *lossStory) forget(now int64) {
 	s.run.reset(s.key)
-	s.worlds, s.since, s.born = worlds{0}, 0, s.now()
+	s.worlds, s.since, s.born = worlds{0}, 0, now
 	s.reset, s.exact, s.vague, s.idle = true, true, false, false
 }
 
-func (s *lossStory) compare() {
+// compare compares the key with the model, and returns the key's state.
+func (s *lossStory) compare() store.Decision {
 	d := s.look(s.key, s.limit)
 	want, is := s.worlds.usage(s.limit, s.acts, int64(d.At)), s.limit.Rate-d.Remaining
 	if s.limit.Algorithm == store.GCRA {
@@ -208,4 +206,5 @@ func (s *lossStory) compare() {
 	if !s.vague && (is < want || exact && is > want) || is > s.limit.Period.Microseconds() {
 		s.Errorf("%s, %v %v: %d used, want %d, exactly: %t; %d worlds, %d calls", s.key, s.limit.Algorithm, s.limit, is, want, exact, len(s.worlds), len(s.acts))
 	}
+	return d
 }
