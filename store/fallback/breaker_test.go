@@ -87,7 +87,7 @@ func TestBackWithinOneProbe(t *testing.T) {
 					s := open(t, fallback.Config{Primary: p})
 					req := charge("k", 1, store.Per(1000, time.Second))
 					// The outages end at different times after the last probe.
-					for outage := 3 * time.Second; outage < 5*time.Second; outage += 17 * time.Millisecond {
+					for outage := 3 * time.Second; outage < 5*time.Second; outage += long.Or(17*time.Millisecond, 53*time.Millisecond) {
 						p.set(away.err, away.after)
 						for end := time.Now().Add(outage); time.Now().Before(end); time.Sleep(gap) {
 							take(t, s, req)

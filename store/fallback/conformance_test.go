@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback"
@@ -20,7 +21,7 @@ func TestConformanceAway(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) store.Store {
 		p := newPrimary(t)
 		p.set(errAway, 0)
-		return alone{open(t, fallback.Config{Primary: p})}
+		return alone{open(t, fallback.Config{Primary: p, Probe: time.Hour})}
 	})
 }
 

@@ -20,7 +20,7 @@ func TestOutageLongerThanAWindow(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					p := newPrimary(t)
-					s := open(t, fallback.Config{Primary: p, Replicas: replicas})
+					s := open(t, fallback.Config{Primary: p, Replicas: replicas, Probe: time.Minute})
 					meet(t, s)
 					outage := func(hours int) {
 						p.set(errAway, 0)
@@ -32,7 +32,7 @@ func TestOutageLongerThanAWindow(t *testing.T) {
 						}
 						p.set(nil, 0)
 						take(t, s, charge("another", 1, l)) // starts probes again
-						time.Sleep(5 * time.Second)
+						time.Sleep(2 * time.Minute)
 						if used := 100 - take(t, p.store, charge("k", 0, l)).Remaining; used > 20 {
 							t.Errorf("the primary counts %d as used, want about 10 of the last hour", used)
 						}

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/goweir/weir/internal/long"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback"
 )
@@ -28,7 +29,7 @@ func TestShares(t *testing.T) {
 						if take(t, s, charge("k", 1, l)).Allowed {
 							admitted++
 						}
-						time.Sleep(time.Millisecond)
+						time.Sleep(long.Or(time.Millisecond, 5*time.Millisecond))
 					}
 				}
 				promise := seconds*l.Rate + l.Max() + replicas*max(l.Max()/replicas, 1)

@@ -17,7 +17,7 @@ func decisions() int64 {
 	if long.Race {
 		return 50_000
 	}
-	return 1_000_000
+	return long.Or[int64](1_000_000, 200_000)
 }
 
 var rates = []store.Limit{

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/goweir/weir/internal/long"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
 )
@@ -18,7 +19,7 @@ import (
 // Prepare.
 func TestSmallKeysDecideLikeOthers(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(200) {
+	for seed := range uint64(long.Or(200, 60)) {
 		synctest.Test(t, func(t *testing.T) { likeOthers(t, rand.New(rand.NewPCG(seed, 9))) })
 	}
 }
