@@ -60,7 +60,7 @@ func TestMainExit(t *testing.T) {
 		{"a goroutine that stays", "leak", test, 1, []string{leak, "leakForever"}, ""},
 		{"two goroutines that stay", "leak two", test, 1, []string{"tests: 2\n"}, ""},
 		{"a goroutine that takes a while to end", "slow", test, 0, nil, leak},
-		{"an idle connection of the default transport", "idle", test, 0, nil, leak},
+		{"a connection whose body was closed", "close", test, 0, nil, leak},
 		{"a connection whose body was never closed", "body", test, 1, []string{"net/http.(*persistConn).readLoop"}, ""},
 		{"the signal loop", "signal", test, 0, nil, leak},
 		{"a test that fails keeps its own report", "fail", test, 1, []string{"this test fails"}, leak},
@@ -103,7 +103,7 @@ func TestChild(t *testing.T) {
 	case "slow":
 		// It ends by the clock after the test. Main must wait for it.
 		go time.Sleep(300 * time.Millisecond)
-	case "idle":
+	case "close":
 		get(t).Close()
 	case "body":
 		_ = get(t)
