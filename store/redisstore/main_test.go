@@ -12,7 +12,7 @@ import (
 // The command line is parsed later, and wins. Miniredis makes much garbage for each
 // script, so the collector runs less often.
 func TestMain(m *testing.M) {
-	debug.SetGCPercent(400)
+	debug.SetGCPercent(1000)
 	_ = flag.Set("test.parallel", "8")
 	leaktest.Main(m)
 }

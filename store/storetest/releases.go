@@ -42,7 +42,7 @@ func (r *run) inTurn(rng *rand.Rand, key string, wide, narrow store.Limit, sets 
 	var acts []act
 	var told []string
 	waits := rng.IntN(2) == 0
-	for range 60 {
+	for range long.Or(60, 30) {
 		if rng.IntN(2) == 0 {
 			r.sleep(time.Duration(rng.Int64N(int64(wide.Period)/2)) / 1000 * time.Microsecond)
 		}

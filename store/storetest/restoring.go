@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/goweir/weir/internal/long"
 	"github.com/goweir/weir/store"
 )
 
@@ -94,7 +95,7 @@ func (r *run) alike(what string, got, want store.Decision, limits []store.Limit)
 // alikeFor compares two keys for a while by looks, calls and slots.
 func (r *run) alikeFor(what string, rng *rand.Rand, got, want string, limits []store.Limit) {
 	r.Helper()
-	for step := range 6 {
+	for step := range long.Or(6, 3) {
 		what := fmt.Sprint(what, ", step ", step)
 		r.alike(what, r.look(got, limits...), r.look(want, limits...), limits)
 		cost := 1 + rng.Int64N(5)

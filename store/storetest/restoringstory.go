@@ -16,7 +16,7 @@ import (
 // were given back or the bucket was full since the loss. It is never too low.
 func losses(r *run) {
 	exact := 0
-	for seed := range long.Or(60, 20) {
+	for seed := range long.Or(60, 12) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 61))
 		l := []store.Limit{store.Per(7, 3*time.Second), store.Per(20, 10*time.Second)}[rng.IntN(2)].By(store.Algorithm(seed % 5))
 		s := &lossStory{run: r, rng: rng, limit: l, corrects: rng.IntN(3) == 0, name: fmt.Sprint("loss ", seed), callers: make([]memory, 2+rng.IntN(4))}

@@ -15,7 +15,7 @@ import (
 // waiters for the way calls wait.
 func stories(r *run) {
 	again := 0
-	for seed := range long.Of(600) {
+	for seed := range long.Of(long.Or(600, 360)) {
 		s := newStory(r, fmt.Sprint("story ", seed), rand.New(rand.NewPCG(uint64(seed), 31)))
 		for range 60 {
 			s.step()
