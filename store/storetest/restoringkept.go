@@ -145,7 +145,19 @@ func restoreMistakes(r *run) {
 // restoredChanged: another release remembers or counts a key under other limits.
 func restoredChanged(r *run) {
 	rng := rand.New(rand.NewPCG(49, 50))
-	restoredMany(r)
+	// One caller for each of many limits.
+	var all []store.Memory
+	for n := range int64(70) {
+		_, m := r.tell(charge(fmt.Sprint("many ", n), 1, store.Per(10+n, time.Minute).By(store.Algorithm(n%5))))
+		all = append(all, m)
+	}
+	r.sleep(time.Microsecond)
+	for i, limits := range lossSets() {
+		for _, m := range all {
+			r.restore(of(m, fmt.Sprint("changed ", i)), true)
+		}
+		r.take(charge(fmt.Sprint("changed ", i), 1, limits...))
+	}
 	for i, limits := range lossSets() {
 		a, b, c := fmt.Sprint("kept ", i), fmt.Sprint("lost ", i), fmt.Sprint("other ", i)
 		other := store.Per(1000, time.Minute).By(store.Algorithm(i % 5))
@@ -167,22 +179,5 @@ func restoredChanged(r *run) {
 		r.restore(m, true)
 		r.restore(m, true)
 		r.alikeFor("restored in another order", rng, c, a, limits)
-	}
-}
-
-// restoredMany: one caller for each of many limits remembers a key.
-func restoredMany(r *run) {
-	var all []store.Memory
-	for n := range int64(70) {
-		_, m := r.tell(charge(fmt.Sprint("many ", n), 1, store.Per(10+n, time.Minute).By(store.Algorithm(n%5))))
-		all = append(all, m)
-	}
-	r.sleep(time.Microsecond)
-	for i, limits := range lossSets() {
-		key := fmt.Sprint("changed ", i)
-		for _, m := range all {
-			r.restore(of(m, key), true)
-		}
-		r.take(charge(key, 1, limits...))
 	}
 }

@@ -20,9 +20,7 @@ func losses(r *run) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 61))
 		l := []store.Limit{store.Per(7, 3*time.Second), store.Per(20, 10*time.Second)}[rng.IntN(2)].By(store.Algorithm(seed % 5))
 		s := &lossStory{run: r, rng: rng, limit: l, corrects: rng.IntN(3) == 0, name: fmt.Sprint("loss ", seed), callers: make([]memory, 2+rng.IntN(4))}
-		s.lose()
-		for len(s.acts) < 60 && !r.Failed() {
-			s.step()
+		for s.lose(); len(s.acts) < 60 && !r.Failed(); s.step() {
 		}
 		s.compare()
 		exact += s.compared
