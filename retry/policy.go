@@ -116,6 +116,6 @@ func lasting(err error) bool {
 			return true
 		}
 	}
-	var untrusted *tls.CertificateVerificationError
-	return errors.As(err, &untrusted)
+	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
+	return untrusted
 }

@@ -140,8 +140,8 @@ func (c *call) again(n int) bool {
 		next := c.req.Clone(ctx)
 		next.Body, c.body = c.body, nil
 		c.send(next)
-		var limited *weir.LimitedError
-		if !errors.As(c.err, &limited) || refusals == maxRefusals || limited.RetryAfter <= 0 || limited.Reason == weir.ReasonNeverFits ||
+		limited, ok := errors.AsType[*weir.LimitedError](c.err)
+		if !ok || refusals == maxRefusals || limited.RetryAfter <= 0 || limited.Reason == weir.ReasonNeverFits ||
 			!t.policy.fits(ctx, limited.RetryAfter) || !c.rewind() {
 			return true
 		}
