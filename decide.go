@@ -88,8 +88,8 @@ func (l *decider) takeFast(ctx context.Context, key string, cost int64) (o store
 	return l.prepared.Take(key, cost)
 }
 
-// fast shows the hook an outcome of the store's shorter way.
-func (l *decider) fast(ctx context.Context, id line.ID, o *store.Outcome) {
+// decidedFast shows the hook an outcome of the store's shorter way.
+func (l *decider) decidedFast(ctx context.Context, id line.ID, o *store.Outcome) {
 	if l.events.hook != nil {
 		e := Event{Kind: EventDecision}
 		e.Decision.set(o, l.source, l.limits[0], l.name)

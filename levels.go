@@ -166,11 +166,11 @@ func reserveLevels(ctx context.Context, levels []Level) (*Reservation, store.Dec
 	}
 	r := &Reservation{limiter: levels[0].Limiter, id: levels[0].id(), decision: d, at: time.Now()}
 	if len(levels) > 1 {
-		r.levels = make([]levelTaken, len(levels))
+		r.levels = make([]levelBooked, len(levels))
 	}
 	for i := range r.levels {
 		v := &levels[i]
-		r.levels[i] = levelTaken{limiter: v.Limiter, id: v.id(), charges: len(v.limits())}
+		r.levels[i] = levelBooked{limiter: v.Limiter, id: v.id(), charges: len(v.limits())}
 	}
 	return r, d, nil
 }
@@ -236,7 +236,7 @@ func isShort(d *store.Decision) bool {
 type levelWait struct {
 	bound
 	levels []Level
-	taken  []levelTaken
+	parts  []*Reservation // of the levels before
 	at     int            // the level that it waits for
 	last   store.Decision // the last on that level, or on all of them
 	full   bool           // refused by the level's MaxWaiters
@@ -250,13 +250,13 @@ func (w *levelWait) wait(ctx context.Context, first store.Decision) (r *Reservat
 		return w.book(ctx, &w.levels[i])
 	}
 	giveBack := func(i int) <-chan struct{} {
-		alone := w.taken[i].alone
-		return alone.limiter.lines.HandBack(ctx, alone.id, alone.decision.Receipt)
+		part := w.parts[i]
+		return part.limiter.lines.HandBack(ctx, part.id, part.decision.Receipt)
 	}
 	switch err = line.InOrder(ctx, len(w.levels), book, giveBack, isRefusal); {
 	case err == nil:
-		d = mergeLevels(w.levels, w.taken)
-		return &Reservation{limiter: w.levels[0].Limiter, id: w.levels[0].id(), decision: d, at: time.Now(), levels: w.taken}, d, nil
+		d = mergeLevels(w.levels, w.parts)
+		return &Reservation{limiter: w.levels[0].Limiter, id: w.levels[0].id(), decision: d, at: time.Now(), parts: w.parts}, d, nil
 	case !isRefusal(err):
 		return nil, store.Decision{}, err
 	}
@@ -301,7 +301,7 @@ func (w *levelWait) book(ctx context.Context, v *Level) (err error) {
 		c.at = time.Now()
 	}
 	c.d.Receipt, c.d.At = g.receipt, g.at // They go with the slot, which may have been another call's.
-	w.taken = append(w.taken, levelTaken{limiter: l, id: id, alone: &Reservation{limiter: l, id: id, decision: c.d, at: c.at, waited: !v.Peek}})
+	w.parts = append(w.parts, &Reservation{limiter: l, id: id, decision: c.d, at: c.at, waited: !v.Peek})
 	return nil
 }
 
@@ -336,18 +336,17 @@ func (w *levelWait) observe(ctx context.Context, d store.Decision, err error) {
 	at.events(w.levels).decided(ctx, at.id(), &d, Event{Kind: EventWait, Took: time.Since(w.start), Err: err})
 }
 
-// mergeLevels returns the decision on all levels, each booked alone, as of the
+// mergeLevels returns the decision on all levels, each booked by itself, as of the
 // instant at which the last slot came.
-func mergeLevels(levels []Level, taken []levelTaken) store.Decision {
+func mergeLevels(levels []Level, parts []*Reservation) store.Decision {
 	d := store.Decision{Allowed: true}
 	binds := false
-	for i := range taken {
-		alone := taken[i].alone
-		since, limits := time.Since(alone.at), levels[i].limits()
-		d.Degraded, d.At = d.Degraded || alone.decision.Degraded, alone.decision.At
-		d.Source = max(d.Source, alone.decision.Source)
+	for i, part := range parts {
+		since, limits := time.Since(part.at), levels[i].limits()
+		d.Degraded, d.At = d.Degraded || part.decision.Degraded, part.decision.At
+		d.Source = max(d.Source, part.decision.Source)
 		for j := range limits {
-			c := alone.decision.Charge(j)
+			c := part.decision.Charge(j)
 			limit := store.Limit(limits[j])
 			c.ResetAfter = max(0, c.ResetAfter-since)
 			d.Charges = append(d.Charges, c)

@@ -135,7 +135,7 @@ func (l *Limiter) allow(ctx context.Context, key string, cost int64, d *Decision
 		return l.events.end(ctx, "take", id, l.events.begin(), l.source, err)
 	case done:
 		d.set(&o, l.source, l.limits[0], l.name)
-		l.fast(ctx, id, &o)
+		l.decidedFast(ctx, id, &o)
 		return nil
 	}
 	var decided store.Decision

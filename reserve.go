@@ -3,6 +3,7 @@ package weir
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -22,16 +23,16 @@ type Reservation struct {
 	decision store.Decision
 	at       time.Time
 	done     atomic.Bool
-	levels   []levelTaken // nil: of one Limiter
-	waited   bool         // by a call that waited in line
+	waited   bool           // by a call that waited in line
+	levels   []levelBooked  // that were booked together; nil: one Limiter
+	parts    []*Reservation // of the levels, if they were booked one after the other
 }
 
-// levelTaken is the part of a reservation that one level booked.
-type levelTaken struct {
+// levelBooked is a level's share of a booking.
+type levelBooked struct {
 	limiter *Limiter
 	id      line.ID
 	charges int
-	alone   *Reservation // taken by itself; nil: together with the others
 }
 
 // Reserve books the next slot of key, however far away within MaxWait and the
@@ -151,12 +152,10 @@ func (r *Reservation) Cancel(ctx context.Context) error {
 	if !ok {
 		return store.ErrUnsupported
 	}
-	if r.levels != nil && r.decision.Receipt == nil {
+	if r.parts != nil {
 		var errs []error
-		for i := len(r.levels) - 1; i >= 0; i-- { // the widest first
-			if alone := r.levels[i].alone; alone != nil {
-				errs = append(errs, alone.Cancel(ctx))
-			}
+		for _, part := range slices.Backward(r.parts) { // the widest first
+			errs = append(errs, part.Cancel(ctx))
 		}
 		return errors.Join(errs...)
 	}
@@ -186,17 +185,14 @@ func (r *Reservation) Settle(ctx context.Context, actual ...int64) error {
 	if r.limiter == nil {
 		return errZeroReservation
 	}
-	levels := r.levels
-	if levels == nil {
-		levels = []levelTaken{{limiter: r.limiter, id: r.id, charges: 1}}
-	}
 	for _, cost := range actual {
 		if cost < 0 || cost > store.MaxUnits {
 			return &store.ConfigError{Field: "actual cost", Want: "0 to 2^50", Got: strconv.FormatInt(cost, 10)}
 		}
 	}
-	if n := len(actual); n != 1 && n != len(levels) {
-		return &store.ConfigError{Field: "actual costs", Want: "one, or one for each of " + strconv.Itoa(len(levels)) + " levels", Got: strconv.Itoa(n)}
+	levels := max(1, len(r.levels), len(r.parts))
+	if n := len(actual); n != 1 && n != levels {
+		return &store.ConfigError{Field: "actual costs", Want: "one, or one for each of " + strconv.Itoa(levels) + " levels", Got: strconv.Itoa(n)}
 	}
 	s, ok := r.limiter.store.(store.Settler)
 	switch {
@@ -204,16 +200,21 @@ func (r *Reservation) Settle(ctx context.Context, actual ...int64) error {
 		return nil
 	case !ok:
 		return store.ErrUnsupported
+	case r.parts != nil:
+		var errs []error
+		for i, part := range r.parts {
+			errs = append(errs, part.Settle(ctx, actual[min(i, len(actual)-1)]))
+		}
+		return errors.Join(errs...)
+	}
+	booked := r.levels
+	if booked == nil {
+		booked = []levelBooked{{limiter: r.limiter, id: r.id, charges: 1}}
 	}
 	var costs []int64
-	var errs []error
 	same := true
-	for i, level := range levels {
+	for i, level := range booked {
 		cost := actual[min(i, len(actual)-1)]
-		if level.alone != nil {
-			errs = append(errs, level.alone.Settle(ctx, cost))
-			continue
-		}
 		same = same && (level.id.Cost == 0 || level.id.Cost == cost)
 		for range level.charges {
 			costs = append(costs, cost)
@@ -225,12 +226,12 @@ func (r *Reservation) Settle(ctx context.Context, actual ...int64) error {
 			return err
 		}
 	}
-	for i, level := range levels {
+	for i, level := range booked {
 		if r.decision.Receipt != nil && level.id.Cost > 0 {
 			level.limiter.events.show(ctx, level.id, &Event{Kind: EventSettled, Actual: actual[min(i, len(actual)-1)]})
 		}
 	}
-	return errors.Join(errs...)
+	return nil
 }
 
 // corrected gives the real cost of a departed call to the key's line.

@@ -83,7 +83,7 @@ func (b *booking) brakeLater(ctx context.Context, view heed.View) <-chan struct{
 	level, shard, id, granted := b.transportLevel, b.shard, b.ID, b.grant.at
 	return level.Limiter.laters.later(ctx, "brake", id, func(ctx context.Context) {
 		look := func() (store.Decision, error) { return level.Limiter.look(ctx, line.ID{Key: id.Key}, 0) }
-		if view.Doubtful() && !shard.Settles(id.Key, granted, &view, look) {
+		if view.Doubtful() && !shard.Clears(id.Key, granted, &view, look) {
 			return
 		}
 		brake, _ := view.Brake()

@@ -44,7 +44,7 @@ func (l *Limiter) slotNow(ctx context.Context, id line.ID, g *grant) bool {
 	if !done || err != nil || o.RetryAfter > 0 {
 		return false
 	}
-	l.fast(ctx, id, &o)
+	l.decidedFast(ctx, id, &o)
 	if g != nil {
 		g.at, g.remaining = o.At, o.Remaining
 	}

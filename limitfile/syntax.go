@@ -72,8 +72,8 @@ func (r *reader) parseYAML(data []byte) *yaml.Node {
 
 // syntax adds a mistake that the YAML library found.
 func (r *reader) syntax(err error) {
-	var e *yaml.LoadError
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*yaml.LoadError](err)
+	if !ok {
 		r.add(1, 1, "", "YAML", err.Error())
 		return
 	}

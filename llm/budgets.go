@@ -79,8 +79,8 @@ func newBudgets(on weir.Store, cfg *Config, family string, limits Limits, base h
 
 // inConfig makes an error about a field of package weir name the field of Config.
 func inConfig(err error, family string) error {
-	var e *weir.ConfigError
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*weir.ConfigError](err)
+	if !ok {
 		return err
 	}
 	_, field, _ := strings.Cut(e.Field, ".")

@@ -106,7 +106,7 @@ const maxDepth = 2
 func atEnd(p Provider, data []byte) (u Usage, found bool) {
 	best := maxDepth
 	members(data, func(_ int, value, rest []byte) {
-		opened, _ := levels(rest)
+		opened, _ := nesting(rest)
 		if opened > -1 || opened < -best {
 			return
 		}
@@ -120,7 +120,7 @@ func atEnd(p Provider, data []byte) (u Usage, found bool) {
 // atStart looks for a usage in the beginning of a document.
 func atStart(p Provider, data []byte) (u Usage, found bool) {
 	members(data, func(at int, value, _ []byte) {
-		if depth, _ := levels(data[:at]); depth != 1 {
+		if depth, _ := nesting(data[:at]); depth != 1 {
 			return
 		}
 		if c, ok := readCounts(p, value); ok {
@@ -150,7 +150,7 @@ func members(data []byte, f func(at int, value, rest []byte)) {
 			if value = bytes.TrimLeft(value, " \t\r\n"); !colon || len(value) == 0 || value[0] != '{' {
 				continue
 			}
-			if _, n := levels(value[:min(len(value), maxUsage)]); n > 0 {
+			if _, n := nesting(value[:min(len(value), maxUsage)]); n > 0 {
 				f(at, value[:n], value[n:])
 			}
 		}
@@ -169,10 +169,10 @@ func escaped(data []byte) bool {
 	return (len(data)-n)%2 == 1
 }
 
-// levels returns the number of levels that JSON opens less those that it closes, and the
+// nesting returns the number of levels that JSON opens less those that it closes, and the
 // length of the JSON until all are closed; 0: they are not. The text starts outside of a
 // string.
-func levels(data []byte) (n, closed int) {
+func nesting(data []byte) (n, closed int) {
 	inString := false
 	for i := 0; i < len(data); i++ {
 		switch c := data[i]; {

@@ -23,42 +23,37 @@ type policy struct {
 	upstream            upstream.Reader
 }
 
-// covers reports whether an outcome is one to try again.
-func (p *policy) covers(req *http.Request, resp *http.Response, err error) bool {
+// again returns the pause before the n-th further attempt, or false if an outcome is final.
+func (p *policy) again(n int, req *http.Request, resp *http.Response, err error) (pause time.Duration, ok bool) {
 	replayable := req.Body == nil || req.Body == http.NoBody || req.GetBody != nil
-	if !replayable || len(req.Trailer) > 0 || req.URL == nil {
-		return false
+	switch {
+	case !replayable || len(req.Trailer) > 0 || req.URL == nil:
+		return 0, false
+	case err != nil:
+		return p.random(n), idempotent(req) && !lasting(err)
+	case resp.StatusCode < 400:
+		return 0, false
 	}
-	if err != nil {
-		return idempotent(req) && !lasting(err)
+	p.upstream.Peek(resp)
+	if resp.Request == nil { // A dialect reads its host.
+		named := *resp
+		named.Request, resp = req, &named
 	}
-	if resp.StatusCode < 400 {
-		return false
+	signal := p.upstream.Read(resp, time.Time{})
+	if pause = cmp.Or(signal.Pause, p.upstream.RetryAfter(resp, time.Time{})); pause <= 0 {
+		pause = p.random(n)
 	}
-	signal := p.upstream.Read(p.answered(req, resp), time.Time{})
 	refused := signal.Refused && slices.Contains(p.statuses, http.StatusTooManyRequests)
 	switch {
 	case slices.Contains(hints, signal.NoRetry): // It says false, and wins.
-		return false
+		return 0, false
 	case permitted(resp.Header):
-		return true
+		return pause, true
 	case signal.NoRetry != "", !refused && !slices.Contains(p.statuses, resp.StatusCode):
-		return false
+		return 0, false
 	}
 	// A 503 may come from a proxy, after the upstream has processed the request.
-	return refused && resp.StatusCode < 500 || idempotent(req)
-}
-
-// answered returns a response that names its request, for the dialect of its host. The
-// beginning of its body is read if the Reader needs it.
-func (p *policy) answered(req *http.Request, resp *http.Response) *http.Response {
-	p.upstream.Peek(resp)
-	if resp.Request != nil {
-		return resp
-	}
-	answer := *resp
-	answer.Request = req
-	return &answer
+	return pause, refused && resp.StatusCode < 500 || idempotent(req)
 }
 
 // hints are the headers of responses that decide about a further attempt. Package upstream
@@ -72,15 +67,8 @@ func permitted(h http.Header) bool {
 	})
 }
 
-// pause returns the pause before the n-th further attempt.
-func (p *policy) pause(n int, req *http.Request, resp *http.Response) time.Duration {
-	if resp != nil {
-		answer := p.answered(req, resp)
-		asked := p.upstream.Read(answer, time.Time{}).Pause
-		if asked = cmp.Or(asked, p.upstream.RetryAfter(answer, time.Time{})); asked > 0 {
-			return asked
-		}
-	}
+// random returns a pause that no response asks for.
+func (p *policy) random(n int) time.Duration {
 	bound := p.backoff
 	for ; n > 1 && bound < p.maxBackoff; n-- {
 		bound += min(bound, p.maxBackoff-bound)
@@ -128,6 +116,6 @@ func lasting(err error) bool {
 			return true
 		}
 	}
-	var untrusted *tls.CertificateVerificationError
-	return errors.As(err, &untrusted)
+	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
+	return untrusted
 }

@@ -120,11 +120,8 @@ type call struct {
 // false if the outcome is final.
 func (c *call) again(n int) bool {
 	ctx, t := c.req.Context(), c.t
-	if !t.policy.covers(c.req, c.resp, c.err) {
-		return false
-	}
-	pause := t.policy.pause(n, c.req, c.resp)
-	if !t.policy.fits(ctx, pause) || t.veto != nil && t.veto(c.req, c.resp, c.err) || !t.budget.take() || !c.rewind() {
+	pause, ok := t.policy.again(n, c.req, c.resp, c.err)
+	if !ok || !t.policy.fits(ctx, pause) || t.veto != nil && t.veto(c.req, c.resp, c.err) || !t.budget.take() || !c.rewind() {
 		return false
 	}
 	attempt, start := Attempt{Number: n + 1, Pause: pause, Err: c.err}, time.Now()
@@ -143,8 +140,8 @@ func (c *call) again(n int) bool {
 		next := c.req.Clone(ctx)
 		next.Body, c.body = c.body, nil
 		c.send(next)
-		var limited *weir.LimitedError
-		if !errors.As(c.err, &limited) || refusals == maxRefusals || limited.RetryAfter <= 0 || limited.Reason == weir.ReasonNeverFits ||
+		limited, ok := errors.AsType[*weir.LimitedError](c.err)
+		if !ok || refusals == maxRefusals || limited.RetryAfter <= 0 || limited.Reason == weir.ReasonNeverFits ||
 			!t.policy.fits(ctx, limited.RetryAfter) || !c.rewind() {
 			return true
 		}

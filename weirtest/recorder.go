@@ -8,8 +8,7 @@ import (
 )
 
 // recorder is an http.ResponseWriter that holds a response in memory, and writes into a
-// pipe after the first Flush of a stream. Package httptest has one without streams, but
-// brings a flag into every program that imports it.
+// pipe after the first Flush of a stream. That of package httptest has no streams.
 type recorder struct {
 	req     *http.Request
 	header  http.Header // the handler's

@@ -22,8 +22,7 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	body, err := p.readBody(w, r)
 	if err != nil {
-		var tooLong *http.MaxBytesError
-		if errors.As(err, &tooLong) {
+		if _, tooLong := errors.AsType[*http.MaxBytesError](err); tooLong {
 			http.Error(w, "weirtest: the body is longer than KeepBodies", http.StatusRequestEntityTooLarge)
 			return
 		}

@@ -227,9 +227,8 @@ func (e *callError) Unwrap() error { return e.err }
 // GRPCStatus has the code, and not the store's error text: a handler may hand the error
 // on to its own client.
 func (e *callError) GRPCStatus() *status.Status {
-	var limited *weir.LimitedError
-	switch {
-	case errors.As(e.err, &limited):
+	switch limited, ok := errors.AsType[*weir.LimitedError](e.err); {
+	case ok:
 		return status.New(codes.ResourceExhausted, limited.Error())
 	case errors.Is(e.err, weir.ErrStore):
 		return status.New(codes.Unavailable, weir.ErrStore.Error())

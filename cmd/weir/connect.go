@@ -39,8 +39,7 @@ type session struct {
 func (c *connection) open() (*session, error) {
 	url := cmp.Or(c.url, os.Getenv("WEIR_REDIS"), "redis://localhost:6379")
 	s, err := redisstore.Open(url, redisstore.Config{Prefix: c.prefix})
-	var wrong *weir.ConfigError
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*weir.ConfigError](err); ok {
 		flag := "--redis"
 		if strings.Contains(wrong.Field, "Prefix") {
 			flag = "--prefix"
@@ -61,8 +60,7 @@ func (c *connection) with(f func(s *session) error) error {
 	}
 	err = f(s)
 	_ = s.Close() // Nothing is lost.
-	var e *exit
-	if err == nil || errors.As(err, &e) {
+	if _, ok := errors.AsType[*exit](err); ok || err == nil {
 		return err
 	}
 	return failed(err)

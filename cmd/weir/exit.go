@@ -38,15 +38,12 @@ func (e *exit) Unwrap() error { return e.err }
 
 // failed gives an error of Redis or of weir its exit code and advice.
 func failed(err error) error {
-	var wrong *weir.ConfigError
-	var answer redis.Error
-	var output *fs.PathError
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &wrong), errors.Is(err, weir.ErrNoKey):
+	case is[*weir.ConfigError](err), errors.Is(err, weir.ErrNoKey):
 		return &exit{exitUsage, err}
-	case errors.As(err, &output): // The disk is full, or the reader of a pipe has ended.
+	case is[*fs.PathError](err): // The disk is full, or the reader of a pipe has ended.
 		return &exit{exitFound, err}
 	case errors.Is(err, context.Canceled):
 		return &exit{exitFound, errors.New("interrupted")}
@@ -54,7 +51,7 @@ func failed(err error) error {
 		return &exit{exitFound, advice{err, "weir reset KEY clears the key"}}
 	case redis.HasErrorPrefix(err, "NOPERM"):
 		return &exit{exitAway, advice{err, "docs/command.md has the commands that the user needs"}}
-	case errors.As(err, &answer):
+	case is[redis.Error](err):
 		return &exit{exitAway, advice{err, "weir doctor says what is wrong"}}
 	}
 	return &exit{exitAway, advice{err, "is --redis right and Redis up? weir doctor says more"}}
@@ -70,14 +67,18 @@ func (a advice) Error() string { return a.error.Error() + ": " + a.do }
 func (a advice) Unwrap() error { return a.error }
 
 func code(err error) int {
-	var e *exit
-	switch {
-	case err == nil:
+	if err == nil {
 		return 0
-	case errors.As(err, &e):
+	}
+	if e, ok := errors.AsType[*exit](err); ok {
 		return e.code
 	}
 	return exitUsage // of cobra and simulate
+}
+
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
 }
 
 // between is the place between two joined errors. The advice of cobra has other lines.

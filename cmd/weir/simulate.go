@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
-	"github.com/goweir/weir/internal/simulate"
+	"github.com/goweir/weir/cmd/weir/internal/simulate"
 	"github.com/spf13/cobra"
 )
 

@@ -12,7 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/goweir/weir/internal/simulate"
+	"github.com/goweir/weir/cmd/weir/internal/simulate"
 )
 
 // simulated runs the command.

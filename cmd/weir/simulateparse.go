@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/goweir/weir"
-	"github.com/goweir/weir/internal/simulate"
+	"github.com/goweir/weir/cmd/weir/internal/simulate"
 	"github.com/goweir/weir/limitfile"
 	"github.com/goweir/weir/store"
 )

@@ -7,8 +7,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/goweir/weir/cmd/weir/internal/simulate"
 	"github.com/goweir/weir/internal/inspect"
-	"github.com/goweir/weir/internal/simulate"
 	"github.com/guptarohit/asciigraph"
 )
 

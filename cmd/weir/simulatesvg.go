@@ -6,8 +6,8 @@ import (
 	"math"
 	"time"
 
+	"github.com/goweir/weir/cmd/weir/internal/simulate"
 	"github.com/goweir/weir/internal/inspect"
-	"github.com/goweir/weir/internal/simulate"
 	"github.com/goweir/weir/internal/svg"
 )
 

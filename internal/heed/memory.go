@@ -107,10 +107,10 @@ func (s *Shard) Again(key string, pause time.Duration) bool {
 	return again
 }
 
-// Settles lowers the Remaining of a view to the present number. Requests with the same
-// doubt share one look at the store: Settles reports false while another request looks,
-// which then settles the doubt. If the store fails, Remaining stays.
-func (s *Shard) Settles(key string, granted store.Instant, view *View, look func() (store.Decision, error)) bool {
+// Clears lowers the Remaining of a view to the present number. Requests with the same
+// doubt share one look at the store: Clears reports false while another request looks,
+// which then clears the doubt. If the store fails, Remaining stays.
+func (s *Shard) Clears(key string, granted store.Instant, view *View, look func() (store.Decision, error)) bool {
 	s.mu.Lock()
 	last := s.looked
 	if !last.busy {

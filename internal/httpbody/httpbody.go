@@ -127,6 +127,6 @@ func (b switchedBody) CloseWrite() error {
 // upstream, to a proxy, or from a SOCKS proxy to the upstream. An HTTP proxy that
 // can't reach the upstream answers, with an error that looks like others.
 func NeverSent(err error) bool {
-	var op *net.OpError
-	return errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect" || op.Op == "socks connect")
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && (op.Op == "dial" || op.Op == "proxyconnect" || op.Op == "socks connect")
 }

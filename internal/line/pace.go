@@ -79,12 +79,8 @@ func (p *pace) leave(units int64, now time.Time) {
 		p.left[n].units += units
 		return
 	}
-	if old := p.left; len(old) > 0 && now.Sub(old[0].at) >= paceTime {
-		i := slices.IndexFunc(old, func(d departure) bool { return now.Sub(d.at) < paceTime })
-		if i < 0 {
-			i = len(old)
-		}
-		p.left = slices.Delete(old, 0, i)
+	if len(p.left) > 0 && now.Sub(p.left[0].at) >= paceTime {
+		p.left = slices.DeleteFunc(p.left, func(d departure) bool { return now.Sub(d.at) >= paceTime })
 	}
 	if len(p.left) == paceCalls {
 		p.merge()

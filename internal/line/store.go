@@ -7,6 +7,9 @@ import (
 	"time"
 )
 
+// A line calls the store in the background for two reasons: to look at its key, and to give
+// slots back.
+
 // lookTimeout bounds a look at the key.
 const lookTimeout = time.Second
 

@@ -18,7 +18,7 @@ import (
 // code with weir.
 func TestVectors(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../store/storetest/testdata/decisions.json")
+	text, err := os.ReadFile("../../../../store/storetest/testdata/decisions.json")
 	if err != nil {
 		t.Fatal(err)
 	}
