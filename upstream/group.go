@@ -107,7 +107,6 @@ func (g *group) budgets() []Budget {
 		if g.refused && b.Reset >= 0 {
 			b.Remaining = 0
 		}
-		b.Window = cmp.Or(b.Window, windowNamed(b.Name))
 		if b.Limit >= 0 || b.Remaining >= 0 || b.Reset >= 0 {
 			all = append(all, b)
 		}
