@@ -53,12 +53,11 @@ func families(h http.Header, date time.Time) ([]*family, []Budget) {
 	return all, usage
 }
 
-// limitNames returns the names of headers that may be about limits, sorted: the
-// first ones, and none that is too long to read.
+// limitNames returns the names of headers to read, sorted: the first ones, and no long one.
 func limitNames(h http.Header) []string {
 	var names []string
 	for name := range h {
-		if len(name) <= maxTimeLength && !isUsual(name) && hasAny(name, stems) {
+		if len(name) <= maxTimeLength && !isUsual(name) && mayLimit(name) {
 			i, _ := slices.BinarySearch(names, name)
 			names = slices.Insert(slices.Grow(names, max(8-len(names), 0)), i, name)[:min(len(names)+1, maxNames)]
 		}
@@ -110,7 +109,6 @@ func (f *family) add(n headerName, values []string, date time.Time) {
 //	total=100; remaining=0; resets=58            Zendesk
 //	user-hour-lim:3500;user-hour-rem:500;        Apple
 //	{"limit":1000,"remaining":0,"period":300}    Trakt
-//	group=order; min=59; sec=7                   Upbit: Remaining-Req is the role of its numbers
 func (f *family) addAll(all headerName, line string, date time.Time) {
 	separator := ";"
 	if strings.Contains(line, ",") {
@@ -123,7 +121,7 @@ func (f *family) addAll(all headerName, line string, date time.Time) {
 	for _, item := range items[:min(len(items), maxItems)] {
 		if i := strings.IndexAny(item, "=:"); i >= 0 {
 			n := parseAfter("", strings.ToLower(strings.Trim(item[:i], " \t{\"")))
-			n.role = cmp.Or(n.role, all.role)
+			n.role = cmp.Or(n.role, all.role) // Upbit: Remaining-Req has min=59; sec=7
 			f.group(strings.Trim(all.budget+"-"+n.budget, "-")).add(n, []string{strings.TrimRight(item[i+1:], "}")}, date)
 		}
 	}

@@ -8,11 +8,17 @@ import (
 	"time"
 )
 
-// inRetryAfter and stems are parts of the names of headers about limits, without letters that
-// are upper case in canonical names. All names of every response are searched.
-const inRetryAfter = "etry"
-
-var stems = []string{"imit", "emaining", "eset", "uota", "Left", "ucket"}
+// mayLimit reports whether a header's name has a part of limit, remaining, reset, quota, left or
+// bucket, whatever is upper case in a canonical name. It reads all names of every response.
+func mayLimit(name string) bool {
+	for i := range len(name) - 3 {
+		switch name[i : i+4] {
+		case "imit", "emai", "eset", "uota", "Left", "ucke":
+			return true
+		}
+	}
+	return false
+}
 
 // isUsual reports whether most responses have a header of this name. None of these is
 // about limits. BenchmarkRead takes 130 ns more without the question.
@@ -81,7 +87,7 @@ func unitOf(word string) time.Duration {
 // windowNamed returns the window in a budget's name; 0: none.
 func windowNamed(name string) time.Duration {
 	times := 1
-	for token := range strings.FieldsFuncSeq(name, isSeparator) {
+	for token := range strings.SplitSeq(strings.ReplaceAll(name, "_", "-"), "-") {
 		word := strings.TrimLeft(token, "0123456789")
 		if digits := token[:len(token)-len(word)]; digits != "" {
 			times, _ = strconv.Atoi(digits)
@@ -106,10 +112,9 @@ type headerName struct {
 	relative bool          // its numbers are durations, never moments
 }
 
-var rateLimit = []string{"ratelimit", "rate-limit"}
-
 // labels are headers that name the budgets of their family, or a part of them.
 var labels = []string{"resource", "name", "group", "category", "bucket", "partition"}
+var rateLimit = []string{"ratelimit", "rate-limit"}
 
 // parseName reads a name in lower case. The first form that fits counts:
 //
@@ -144,10 +149,9 @@ func parseName(name string) (headerName, bool) {
 	return n, n.role < policy
 }
 
-// counting are parts of names that count requests, which is evidence without a limit.
+// counting are parts of names that count requests, which is evidence without a limit. plain
+// brings names of the family without a name to one form.
 var counting = []string{"requests-", "calls-", "call-", "-req-", "remain-limit-"}
-
-// plain brings names of the family without a name to one form.
 var plain = strings.NewReplacer("-per-", "-", "this-", "", "today", "day", "limit-status", "remaining", "-requests-left", "-left")
 
 func parseAfter(family, after string) headerName {

@@ -13,7 +13,7 @@ func retryAfter(h http.Header, date time.Time) time.Duration {
 	var precise, standard, other time.Duration
 	names := 0
 	for name, values := range h {
-		if !strings.Contains(name, inRetryAfter) || len(name) > maxTimeLength || names == maxNames {
+		if !strings.Contains(name, "etry") || len(name) > maxTimeLength || names == maxNames {
 			continue
 		}
 		names++
