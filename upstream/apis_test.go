@@ -299,7 +299,7 @@ func TestReadAPIs(t *testing.T) {
 		"Django REST framework before 3":   {429, []string{"X-Throttle-Wait-Seconds", "30"}, said(true, 30*s, unsaid, unsaid, unsaid)},
 		"Bitvavo: a joined reset at":       {429, []string{"Bitvavo-Ratelimit-Limit", "1000", "Bitvavo-Ratelimit-Remaining", "0", "Bitvavo-Ratelimit-ResetAt", "1655120993000"}, said(true, 60*s, 1000, 0, 60*s)},
 		"a joined reset at":                {429, []string{"X-RateLimit-Limit", "10", "X-RateLimit-Remaining", "0", "X-RateLimit-ResetAt", "2022-06-13T11:49:23Z"}, said(true, 30*s, 10, 0, 30*s)},
-		"Trakt: JSON beside a Retry-After": {429, []string{"X-Ratelimit", `{"name":"AUTHED_API_GET_LIMIT","period":300,"limit":1000,"remaining":0,"until":"2022-06-13T11:50:00Z"}`, "Retry-After", "10"}, said(true, 10*s, 1000, 0, unsaid)},
+		"Trakt: JSON beside a Retry-After": {429, []string{"X-Ratelimit", `{"name":"AUTHED_API_GET_LIMIT","period":300,"limit":1000,"remaining":0,"until":"2022-06-13T11:50:00Z"}`, "Retry-After", "10"}, said(true, 10*s, 1000, 0, 67*s)},
 		"Apollo.io: units left by windows, their limits under another name": {429, []string{
 			"x-rate-limit-24-hour", "2000", "x-24-hour-usage", "205", "x-24-hour-requests-left", "1795",
 			"x-rate-limit-minute", "200", "x-minute-usage", "200", "x-minute-requests-left", "0"}, said(true, 0, 200, 0, unsaid)},

@@ -36,7 +36,7 @@
 //	remaining, remain, left, available    units left
 //	used, usage, observed, consumed,
 //	current, active, running              units used, as count at the end of a name
-//	reset, wait, expiry, next, ttl        time until the budget is renewed
+//	reset, wait, expiry, next, until, ttl time until the budget is renewed
 //	window, interval, period              length of the budget
 //
 // The qu of a policy is the Unit of its budget. The unit "concurrent-requests" counts

@@ -53,7 +53,7 @@ var words = map[string]role{
 	"window": window, "interval": window, "period": window,
 	"used": used, "usage": used, "observed": used, "consumed": used, "current": used, "active": used, "running": used,
 	"remaining": remaining, "remain": remaining, "rem": remaining, "left": remaining, "available": remaining,
-	"reset": reset, "resets": reset, "resettime": reset, "resetat": reset, "resetsat": reset, "timeremaining": reset, "towait": reset, "wait": reset, "ttl": reset, "expire": reset, "expiry": reset, "resetafter": reset, "retryafter": reset, "next": reset,
+	"reset": reset, "resets": reset, "resettime": reset, "resetat": reset, "resetsat": reset, "timeremaining": reset, "towait": reset, "wait": reset, "ttl": reset, "until": reset, "expire": reset, "expiry": reset, "resetafter": reset, "retryafter": reset, "next": reset,
 	"policy":  policy,
 	"percent": ignored, "percentage": ignored, "retry": ignored, "storage": ignored,
 }
