@@ -33,7 +33,7 @@ func families(h http.Header, date time.Time) ([]*family, []Budget) {
 	for _, name := range names {
 		lower := strings.ToLower(name)
 		n, ok := parseName(lower)
-		if !hasAny(lower, rateLimit) && slices.ContainsFunc(usages[:], func(end string) bool { return strings.HasSuffix(lower, end) }) {
+		if slices.ContainsFunc(usages[:], func(end string) bool { return strings.HasSuffix(lower, end) }) && !hasAny(lower, rateLimit) {
 			usage = append(usage, parseUsage(h[name], lower)...)
 		}
 		if !ok {
