@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// mayLimit reports whether a header's name has a part of limit, remaining, reset, quota, left or
-// bucket, whatever is upper case in a canonical name. It reads all names of every response.
+// mayLimit reports whether a header's canonical name has a word such as limit, remaining, reset,
+// quota, left or bucket, by four of its letters. All names of every response are searched.
 func mayLimit(name string) bool {
 	for i := range len(name) - 3 {
 		switch name[i : i+4] {
