@@ -121,7 +121,7 @@ var (
 	// Canvas, ERR_403_DEVELOPER_OVER_QPS (Mashery), four of Meta, SEC EDGAR, AccuWeather, Bybit.
 	exceeded = []string{"ratelimitexceeded", "requestlimitexceeded", "invocationlimitexceeded", "concurrentlimitexceeded", "throughputexceeded",
 		"developeroverqps", "developeroverrate", "requestlimitreached", "toomanycalls", "exceededtheratelimit", "ratelimithit",
-		"ratethresholdexceeded", "numberofrequestshasbeenexceeded", "accesstoofrequent"}
+		"ratethresholdexceeded", "numberofrequestshasbeenexceeded", "accesstoofrequent", "outofcallvolumequota"}
 	// throttling are parts of names alone: throttle_violation (Stack Exchange), com.amazonaws.dynamodb.v20120810#ThrottlingException.
 	throttling = []string{"toomanyrequests", "ratelimited", "throttl"}
 	// refusing are whole names or sentences: Google, Tyk, Amazon S3.
@@ -147,19 +147,15 @@ func (t *bodyText) code(word string) {
 // refuses reports whether a joined name or sentence says that a limit refused.
 func refuses(s string) bool { return slices.Contains(refusing, s) || hasAny(s, exceeded) }
 
-func hasAny(s string, parts []string) bool {
-	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(s, part) })
-}
-
 // message reads a sentence for persons.
 func (t *bodyText) message(s string) {
 	s = strings.ToLower(s)
-	if strings.Contains(s, "secondary rate limit") {
+	if hasAny(s, []string{"secondary rate limit", "abuse detection mechanism"}) {
 		t.cause.Limit, t.limited = "secondary", true
 	}
 	t.limited = t.limited || refuses(joined(s))
 	t.cause.Concurrent = t.cause.Concurrent || hasAny(s, crowded)
-	for _, before := range [...]string{"try again in ", "retry in ", "retry after ", "try again after ", "request this after ", "request after ", "available in ", "reset in ", "resets in ", "reset after ", "wait "} {
+	for _, before := range [...]string{"try again in ", "retry in ", "retry after ", "try again after ", "request this after ", "request after ", "available in ", "reset in ", "resets in ", "reset after ", "replenished in ", "wait "} {
 		if _, after, ok := strings.Cut(s, before); ok {
 			t.wait(after, 0)
 		}

@@ -107,5 +107,3 @@ func noRetry(status int, h http.Header) string {
 	}
 	return ""
 }
-
-func isSeparator(r rune) bool { return strings.ContainsRune("-_./: ", r) }

@@ -61,6 +61,7 @@ type Fields struct {
 func (f Fields) Budgets(h http.Header, date time.Time) []Budget {
 	g := group{
 		name:      f.Name,
+		window:    windowNamed(f.Name),
 		limit:     parseCounts(h.Values(f.Limit)),
 		remaining: parseCounts(h.Values(f.Remaining)),
 		used:      parseCounts(h.Values(f.Used)),

@@ -18,20 +18,25 @@
 //	X-RateLimit-*, X-Rate-Limit-*            Limit, Remaining, Used, Reset      GitHub, X, Okta, Discord
 //	… with a name of the budget in it        X-RateLimit-Remaining-Tokens       OpenAI, Anthropic, Kong
 //	… with any other beginning               Anthropic-RateLimit-Tokens-Limit   HubSpot, Azure, Contentful
-//	… with all of a budget in one header     total=100; remaining=0; resets=58  Zendesk, Apple (lim:9;rem:0)
+//	… with all of a budget in one header     total=100; remaining=0; resets=58  Zendesk, Apple (lim:9;rem:0), Trakt (JSON)
 //	… with units and each window's length    100:120,20:1; 150/15m              Riot Games, EVE Online
 //	*-Limit-*-Limit, -Remaining, -Reset      X-App-Limit-24hour-Remaining       X, Pocket, EVE Online
-//	*-Limit, *-Limit-Info                    32/40, api-usage=18/5000           Shopify, Salesforce
+//	*-Limit, *-Limit-Info, *-Bucket-Level    32/40, api-usage=18/5000           Shopify, Salesforce, Lightspeed
 //	*-Limit-* beside *-Remaining-*           X-Limit-Per-Day, X-Remaining-Today Etsy, Bybit, Nexus Mods
 //	*-Quota-Remaining, -Reset, -Limit        b=per_hour;q=2;r=1;t=924           Toggl, Azure Resource Graph, Auth0
+//	*-Requests-Left, *-Remaining-Calls       X-Minute-Requests-Left: 49         Apollo, Lusha, ShipBob, The Odds API
+//
+// The form *-Limit-* beside *-Remaining-* needs a reset or a window as well: X-Pagination-Limit
+// and X-Pagination-Remaining alone are no budget.
 //
 // The words, each with its meaning:
 //
 //	limit, max, quota, total, capacity,
-//	allowed                               units of a full budget
+//	allowed, allotted                     units of a full budget
 //	remaining, remain, left, available    units left
-//	used, usage, observed, consumed       units used, as count at the end of a name
-//	reset, expiry, expire, next           time until the budget is renewed
+//	used, usage, observed, consumed,
+//	current, active, running              units used, as count at the end of a name
+//	reset, wait, expiry, next, until, ttl time until the budget is renewed
 //	window, interval, period              length of the budget
 //
 // The qu of a policy is the Unit of its budget. The unit "concurrent-requests" counts
@@ -53,9 +58,9 @@
 // Retry-After-Ms, X-Ms-Retry-After-Ms, X-Retry-After, X-Retry-In, X-RateLimit-Retry-After
 // and the like: milliseconds first, then Retry-After itself. Of a list the longest counts.
 //
-// Bodies are read by Peek alone, if Reader.Bodies is set: the beginning of a 400, 403, 429 or
-// 503, for upstreams that say only there how long to wait (Gemini, Telegram, OpenAI), or that
-// a limit refused at all (GitHub's secondary limits, Google, Amazon, Meta, Stack Exchange).
+// Bodies are read by Peek alone, if Reader.Bodies is set: the beginning of a 400, 403, 418, 420,
+// 429, 503 or 529, for upstreams that say only there how long to wait (Gemini, Telegram), or
+// that a limit refused at all (GitHub's secondary limits, Google, Amazon, Meta, Stack Exchange).
 //
 // # Which limit refused
 //

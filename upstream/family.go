@@ -14,12 +14,15 @@ type family struct {
 	name     string
 	groups   []*group
 	policies []policyItem
-	// structured are the budgets of RateLimit itself, since draft 07.
+	// structured are the budgets of RateLimit itself, since draft 08.
 	structured []Budget
 	// label names the budgets without a name, bucket their partition.
 	label, bucket string
 	partitions    []partitionItem
 }
+
+// usages are the ends of names of headers of used and possible units: Shopify, Salesforce, Lightspeed.
+var usages = [...]string{"-limit", "-limit-info", "-bucket-level"}
 
 // families reads all headers about limits.
 func families(h http.Header, date time.Time) ([]*family, []Budget) {
@@ -30,7 +33,7 @@ func families(h http.Header, date time.Time) ([]*family, []Budget) {
 	for _, name := range names {
 		lower := strings.ToLower(name)
 		n, ok := parseName(lower)
-		if n.family == "" && (strings.HasSuffix(lower, "-limit") || strings.HasSuffix(lower, "-limit-info")) {
+		if slices.ContainsFunc(usages[:], func(end string) bool { return strings.HasSuffix(lower, end) }) && !hasAny(lower, rateLimit) {
 			usage = append(usage, parseUsage(h[name], lower)...)
 		}
 		if !ok {
@@ -50,12 +53,11 @@ func families(h http.Header, date time.Time) ([]*family, []Budget) {
 	return all, usage
 }
 
-// limitNames returns the header names with the word limit, remaining or reset, sorted: the
-// first ones, and none that is too long to read.
+// limitNames returns the names of headers to read, sorted: the first ones, and no long one.
 func limitNames(h http.Header) []string {
 	var names []string
 	for name := range h {
-		if len(name) <= maxTimeLength && !isUsual(name) && (strings.Contains(name, inLimit) || strings.Contains(name, inRemaining) || strings.Contains(name, inReset)) {
+		if len(name) <= maxTimeLength && !isUsual(name) && mayLimit(name) {
 			i, _ := slices.BinarySearch(names, name)
 			names = slices.Insert(slices.Grow(names, max(8-len(names), 0)), i, name)[:min(len(names)+1, maxNames)]
 		}
@@ -87,29 +89,40 @@ func (f *family) add(n headerName, values []string, date time.Time) {
 	}
 	g := f.group(n.budget)
 	if n.role != bare {
-		g.add(n, values, date)
+		if g.add(n, values, date); n.role == remaining && len(g.remaining) == 0 {
+			f.addAll(n, oneLine(values), date)
+		}
 		return
 	}
 	if g.bare = parseCounts(values); len(g.bare) > 0 {
 		return
 	}
-	structured := parseStructured(values)
+	structured := listBudgets(items(values))
 	if f.structured = append(f.structured, structured...); len(structured) == 0 {
-		f.addAll(n.budget, first(values), date)
+		f.addAll(n, oneLine(values), date)
 	}
 }
 
-// addAll reads a header with all values of a budget, such as Zendesk's "total=100;
-// remaining=0; resets=58", or of several: "user-hour-lim:3500;user-hour-rem:500;" (Apple).
-func (f *family) addAll(budget, line string, date time.Time) {
-	if len(line) > maxLineLength {
-		return
+// addAll reads a header with all values of a budget, or of several:
+//
+//	limit=100, remaining=50, reset=30            IETF draft 07
+//	total=100; remaining=0; resets=58            Zendesk
+//	user-hour-lim:3500;user-hour-rem:500;        Apple
+//	{"limit":1000,"remaining":0,"period":300}    Trakt
+func (f *family) addAll(all headerName, line string, date time.Time) {
+	separator := ";"
+	if strings.Contains(line, ",") {
+		separator = ","
 	}
-	items := strings.SplitN(line, ";", maxItems+1)
+	items := strings.SplitN(line, separator, maxItems+1)
+	if separator == "," && slices.ContainsFunc(items, func(item string) bool { return strings.TrimSpace(item) == "" }) {
+		return // It has lost a part on its way.
+	}
 	for _, item := range items[:min(len(items), maxItems)] {
-		if i := strings.IndexAny(item, "=:"); i >= 0 && !strings.Contains(item, ",") {
-			n := parseAfter("", strings.ToLower(strings.TrimSpace(item[:i])))
-			f.group(strings.Trim(budget+"-"+n.budget, "-")).add(n, []string{item[i+1:]}, date)
+		if i := strings.IndexAny(item, "=:"); i >= 0 {
+			n := parseAfter("", strings.ToLower(strings.Trim(item[:i], " \t{\"")))
+			n.role = cmp.Or(n.role, all.role) // Upbit: Remaining-Req has min=59; sec=7
+			f.group(strings.Trim(all.budget+"-"+n.budget, "-")).add(n, []string{strings.TrimRight(item[i+1:], "}")}, date)
 		}
 	}
 }
@@ -186,9 +199,7 @@ func (f *family) budgets() []Budget {
 	f.join()
 	var all []Budget
 	for _, g := range f.groups {
-		if f.name != "" || len(g.limit) > 0 {
-			all = append(all, g.budgets()...)
-		}
+		all = append(all, g.budgets()...)
 	}
 	all = append(all, f.structured...)
 	if len(all) == 0 {
@@ -202,12 +213,15 @@ func (f *family) budgets() []Budget {
 		all[i] = applyPolicy(all[i], f.policies)
 		f.mark(&all[i])
 	}
-	return all
+	return slices.DeleteFunc(all, func(b Budget) bool { // X-Pagination-Limit and -Remaining are no budget.
+		return f.name == "" && (b.Limit < 0 || b.Remaining < 0 || b.Reset < 0 && b.Window == 0)
+	})
 }
 
 // mark gives b the values that belong to the whole family.
 func (f *family) mark(b *Budget) {
 	b.Informational = isInformational(f.name)
+	b.Window = cmp.Or(b.Window, windowNamed(b.Name))
 	b.Name, b.Partition = cmp.Or(b.Name, f.label), cmp.Or(b.Partition, f.bucket)
 	if b.Unit == "" && (strings.Contains(f.name, "concurren") || strings.Contains(strings.ToLower(b.Name), "concurren")) {
 		b.Unit = "concurrent-requests"

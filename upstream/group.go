@@ -51,7 +51,7 @@ func (g *group) addReset(n headerName, values []string, date time.Time) {
 	}
 	var all []time.Duration
 	for _, v := range values[:min(len(values), maxLines)] {
-		if d, ok := until(strings.TrimSpace(v), n.unit, near, date); ok {
+		if d, ok := until(strings.Trim(v, " \t\""), n.unit, near, date); ok {
 			found, all = max(found, d), append(all, d)
 			continue
 		}
@@ -107,7 +107,6 @@ func (g *group) budgets() []Budget {
 		if g.refused && b.Reset >= 0 {
 			b.Remaining = 0
 		}
-		b.Window = cmp.Or(b.Window, windowNamed(b.Name))
 		if b.Limit >= 0 || b.Remaining >= 0 || b.Reset >= 0 {
 			all = append(all, b)
 		}

@@ -8,14 +8,17 @@ import (
 	"time"
 )
 
-// The words limit, remaining, reset and retry-after in the names of headers, without the
-// letters that are upper case in canonical names. All names of every response are searched.
-const (
-	inLimit      = "imit"
-	inRemaining  = "emaining"
-	inReset      = "eset"
-	inRetryAfter = "etry"
-)
+// mayLimit reports whether a header's canonical name has a word such as limit, remaining, reset,
+// quota, left or bucket, by four of its letters. All names of every response are searched.
+func mayLimit(name string) bool {
+	for i := range len(name) - 3 {
+		switch name[i : i+4] {
+		case "imit", "emai", "eset", "uota", "Left", "ucke":
+			return true
+		}
+	}
+	return false
+}
 
 // isUsual reports whether most responses have a header of this name. None of these is
 // about limits. BenchmarkRead takes 130 ns more without the question.
@@ -46,13 +49,13 @@ const (
 // words give a header's name its role. The word with the highest role wins:
 // X-RateLimit-Limit-Reset is a reset.
 var words = map[string]role{
-	"limit": limit, "lim": limit, "max": limit, "quota": limit, "total": limit, "capacity": limit, "allowed": limit,
+	"limit": limit, "lim": limit, "max": limit, "quota": limit, "total": limit, "capacity": limit, "allowed": limit, "allotted": limit,
 	"window": window, "interval": window, "period": window,
-	"used": used, "usage": used, "observed": used, "consumed": used,
+	"used": used, "usage": used, "observed": used, "consumed": used, "current": used, "active": used, "running": used,
 	"remaining": remaining, "remain": remaining, "rem": remaining, "left": remaining, "available": remaining,
-	"reset": reset, "resets": reset, "resettime": reset, "resetat": reset, "resetsat": reset, "timeremaining": reset, "towait": reset, "expire": reset, "expiry": reset, "resetafter": reset, "retryafter": reset, "next": reset,
+	"reset": reset, "resets": reset, "resettime": reset, "resetat": reset, "resetsat": reset, "timeremaining": reset, "towait": reset, "wait": reset, "ttl": reset, "until": reset, "expire": reset, "expiry": reset, "resetafter": reset, "retryafter": reset, "next": reset,
 	"policy":  policy,
-	"percent": ignored, "percentage": ignored, "retry": ignored,
+	"percent": ignored, "percentage": ignored, "retry": ignored, "storage": ignored,
 }
 
 // fillers describe the form of a time, and belong to no budget's name.
@@ -64,15 +67,16 @@ var units = map[string]time.Duration{
 	"s": time.Second, "sec": time.Second, "secs": time.Second, "seconds": time.Second, "mins": time.Minute, "minutes": time.Minute,
 }
 
-// unitless are names that lack the unit of their times, with it: KuCoin, HTX, Amazon, MoySklad.
-var unitless = map[string]string{"gw-ratelimit-reset": "gw-ratelimit-reset-ms", "ratelimit-interval": "ratelimit-interval-ms",
+// clearer are names that say less than others: KuCoin, HTX, Amazon and MoySklad leave out the
+// unit of times, watsonx.ai calls a limit a rate.
+var clearer = map[string]string{"x-requests-limit-rate": "x-requests-limit-limit", "gw-ratelimit-reset": "gw-ratelimit-reset-ms", "ratelimit-interval": "ratelimit-interval-ms",
 	"x-amz-retry-after": "x-amz-retry-after-ms", "x-lognex-retry-after": "x-lognex-retry-after-ms"}
 
 // windows are the words of a budget's name for its length, also after a number:
 // X-RateLimit-Limit-Minute, X-App-Limit-24hour-Remaining, X-RateLimit-Limit-Tokens-5-Minute.
 var windows = map[string]time.Duration{
 	"second": time.Second, "secondly": time.Second, "min": time.Minute, "minute": time.Minute, "minutely": time.Minute, "hour": time.Hour, "hourly": time.Hour,
-	"day": 24 * time.Hour, "daily": 24 * time.Hour,
+	"day": 24 * time.Hour, "daily": 24 * time.Hour, "month": 30 * 24 * time.Hour, "monthly": 30 * 24 * time.Hour,
 }
 
 // unitOf returns the unit of a word such as "seconds"; 0: another word.
@@ -83,7 +87,7 @@ func unitOf(word string) time.Duration {
 // windowNamed returns the window in a budget's name; 0: none.
 func windowNamed(name string) time.Duration {
 	times := 1
-	for token := range strings.SplitSeq(name, "-") {
+	for token := range strings.SplitSeq(strings.ReplaceAll(name, "_", "-"), "-") {
 		word := strings.TrimLeft(token, "0123456789")
 		if digits := token[:len(token)-len(word)]; digits != "" {
 			times, _ = strconv.Atoi(digits)
@@ -110,6 +114,7 @@ type headerName struct {
 
 // labels are headers that name the budgets of their family, or a part of them.
 var labels = []string{"resource", "name", "group", "category", "bucket", "partition"}
+var rateLimit = []string{"ratelimit", "rate-limit"}
 
 // parseName reads a name in lower case. The first form that fits counts:
 //
@@ -118,30 +123,36 @@ var labels = []string{"resource", "name", "group", "category", "bucket", "partit
 //	x-burstlimit-remaining                 … joined to the budget's name
 //	x-limit-per-day and x-remaining-today  another order: both, in the family without a name
 //	x-toggl-quota-remaining                … or the word quota, which is evidence without a limit
+//	x-minute-requests-left                 … or a word for requests: the same
 func parseName(name string) (headerName, bool) {
-	name = cmp.Or(unitless[name], name)
-	for _, word := range [...]string{"ratelimit", "rate-limit"} {
+	name = cmp.Or(clearer[name], name)
+	for _, word := range rateLimit {
 		if _, after, ok := strings.Cut(name, word); ok {
 			return parseAfter(strings.TrimSuffix(name, after), after), true
 		}
 	}
 	name = strings.Replace(name, "tokenlimit-", "tokenslimit-", 1) // Together counts tokens, nothing by token.
 	before, after, ok := strings.Cut(name, "limit-")
-	if end := words[after[strings.LastIndexByte(after, '-')+1:]]; ok && (end == limit || end == remaining || end == reset) {
+	if end := words[after[strings.LastIndexByte(after, '-')+1:]]; ok && end > bare && end < policy {
 		return parseAfter(before+"limit", before[strings.LastIndexByte(before, '-')+1:]+"-"+after), true
 	}
 	n := parseAfter("", plain.Replace(strings.TrimPrefix(name, "x-")))
-	if strings.Contains(name, "quota-") {
+	switch {
+	case strings.Contains(name, "quota-"):
 		n.family = "quota"
+	case hasAny(name+"-", counting):
+		n.family = "x-rate-limit" // Apollo: X-Rate-Limit-Minute and X-Minute-Requests-Left
 	}
 	if n.role == limit {
 		n.role = bare // x-page-limit is no budget: it counts beside a count alone.
 	}
-	return n, n.role == bare || n.role == remaining || n.role == reset
+	return n, n.role < policy
 }
 
-// plain brings names of the family without a name to one form.
-var plain = strings.NewReplacer("-per-", "-", "this-", "", "today", "day", "limit-status", "remaining")
+// counting are parts of names that count requests, which is evidence without a limit. plain
+// brings names of the family without a name to one form.
+var counting = []string{"requests-", "calls-", "call-", "-req-", "remain-limit-"}
+var plain = strings.NewReplacer("-per-", "-", "this-", "", "today", "day", "limit-status", "remaining", "-requests-left", "-left")
 
 func parseAfter(family, after string) headerName {
 	n := headerName{family: family, unit: time.Second}
@@ -184,3 +195,9 @@ func isInformational(name string) bool {
 	words := strings.Split(before, "-")
 	return slices.ContainsFunc(words[:len(words)-1], func(word string) bool { return slices.Contains(informational, word) })
 }
+
+func hasAny(s string, parts []string) bool {
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(s, part) })
+}
+
+func isSeparator(r rune) bool { return strings.ContainsRune("-_./: ", r) }

@@ -53,6 +53,8 @@ func TestPeek(t *testing.T) {
 		"compressed":            {429, "gzip", strings.NewReader(says + `."}}`), time.Second, 0, 0, nil},
 		"403":                   {403, "", strings.NewReader(`{"message": "exceeded a secondary rate limit, try again in 7s"}`), 0, 7 * time.Second, 0, nil},
 		"403, another matter":   {403, "", strings.NewReader(says + `."}}`), 0, 0, 0, nil},
+		"418":                   {418, "", strings.NewReader(`{"code": "too_many_requests", "retry_after": 7}`), 0, 7 * time.Second, 0, nil},
+		"529, another matter":   {529, "", strings.NewReader(`{"type": "overloaded_error", "retry_after": 7}`), 0, 0, 0, nil},
 		"no refusal":            {500, "", strings.NewReader(says + `."}}`), time.Second, 0, 0, nil},
 		"beyond the longest":    {429, "", strings.NewReader(`{"retry_after": 1e400, "retryDelay": "499999999s"}`), 0, upstream.MaxPause, 0, nil},
 		"a moment":              {429, "", strings.NewReader(`{"retry_after": 1655120993, "retryAfter": 1655120993000}`), 0, 0, 0, nil},

@@ -27,8 +27,8 @@ type Reader struct {
 	// tokens if the caller counts requests. A skipped budget with nothing left still
 	// pauses. Nil: no budget is left out.
 	Skip func(name string) bool
-	// Bodies lets Peek read the beginning of the body of a 400, 403, 429 or 503, for upstreams
-	// that say only there that a limit refused, which, or how long to wait. False: none is read.
+	// Bodies lets Peek read the beginning of the body of a 400, 403, 418, 420, 429, 503 or 529, for
+	// upstreams that say only there that a limit refused, which, or how long to wait. False: none is read.
 	Bodies bool
 	// Amend may change the signal of a response, for an upstream that says in its own
 	// way which limit refused. It is called last, for responses that say something and
@@ -71,8 +71,8 @@ func (r *Reader) Speaks(resp *http.Response) bool {
 	return !common
 }
 
-// Peek reads the beginning of the body of a 400, 403, 429 or 503, at most 4 KiB and for at
-// most 20 ms, if Bodies is set. Read then knows it too. The body stays whole: resp.Body is
+// Peek reads the beginning of the body of a status that Bodies names, at most 4 KiB and for
+// at most 20 ms, if Bodies is set. Read then knows it too. The body stays whole: resp.Body is
 // replaced by one that returns all of it. Compressed bodies are left alone.
 func (r *Reader) Peek(resp *http.Response) {
 	if resp != nil && r.peeks(resp) {
@@ -81,7 +81,7 @@ func (r *Reader) Peek(resp *http.Response) {
 }
 
 func (r *Reader) peeks(resp *http.Response) bool {
-	return r != nil && r.Bodies && slices.Contains([]int{http.StatusBadRequest, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable}, resp.StatusCode)
+	return r != nil && r.Bodies && (resp.StatusCode == http.StatusBadRequest || resp.StatusCode == http.StatusTooManyRequests || ambiguous(resp.StatusCode))
 }
 
 // Read returns the state of the upstream's limits by resp. Times count from the

@@ -13,12 +13,12 @@ func retryAfter(h http.Header, date time.Time) time.Duration {
 	var precise, standard, other time.Duration
 	names := 0
 	for name, values := range h {
-		if !strings.Contains(name, inRetryAfter) || len(name) > maxTimeLength || names == maxNames {
+		if !strings.Contains(name, "etry") || len(name) > maxTimeLength || names == maxNames {
 			continue
 		}
 		names++
 		lower, unit := strings.ToLower(name), time.Second
-		name = cmp.Or(unitless[lower], lower)
+		name = cmp.Or(clearer[lower], lower)
 		if i := strings.LastIndexByte(name, '-'); units[name[i+1:]] > 0 {
 			name, unit = name[:i], units[name[i+1:]]
 		}
@@ -47,7 +47,7 @@ func retryAfter(h http.Header, date time.Time) time.Duration {
 // be 15 years.
 func longest(list string, unit time.Duration, date time.Time) (found time.Duration) {
 	for part := range strings.SplitSeq(list, ",") {
-		d, _ := until(strings.TrimSpace(part), unit, 24*time.Hour, date)
+		d, _ := until(strings.Trim(part, " \t\""), unit, 24*time.Hour, date)
 		found = max(found, d)
 	}
 	return found

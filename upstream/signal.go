@@ -70,7 +70,7 @@ func cached(h http.Header) bool {
 // speaks reports whether any header may be about limits. It does not allocate.
 func speaks(h http.Header) bool {
 	for name := range h {
-		if !isUsual(name) && (strings.Contains(name, inLimit) || strings.Contains(name, inRemaining) || strings.Contains(name, inRetryAfter)) {
+		if !isUsual(name) && (mayLimit(name) || strings.Contains(name, "etry")) { // Retry-After
 			return true
 		}
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // The fields of the IETF draft "RateLimit header fields for HTTP" since its
-// draft 07 are structured fields (RFC 9651). A malformed item is left out alone. A
+// draft 07 are structured fields (RFC 9651); addAll reads the one of draft 07. A malformed item is left out alone. A
 // field with an empty item is ignored: it has lost a part on its way.
 
 type policyItem struct {
@@ -26,35 +26,15 @@ type policyItem struct {
 // partitionItem is one item of RateLimit-Partition: "api";user_id;method.
 type partitionItem struct{ name, dimensions string }
 
-// parseStructured reads RateLimit, in one of three forms:
-//
-//	"default";a=50;w=30                   the draft after 11
-//	"default";r=50;t=30                   drafts 08 to 11
-//	limit=100, remaining=50, reset=30     draft 07
-func parseStructured(values []string) []Budget {
-	if budgets := listBudgets(items(values)); len(budgets) > 0 {
-		return budgets
-	}
-	dict, err := httpsfv.UnmarshalDictionary([]string{oneLine(values)})
-	if err != nil {
-		return nil
-	}
-	get := func(name string) (any, bool) { return dict.Get(name) }
-	if b := unsaid("").with(get, "limit", "remaining", "reset"); b != unsaid("") {
-		return []Budget{b}
-	}
-	return nil
-}
-
-// with returns b with the values under three names.
-func (b Budget) with(get func(name string) (any, bool), limit, remaining, reset string) Budget {
-	if n, ok := quantity(get(remaining)); ok {
+// with returns b with an item's units left and time until the reset, under two names.
+func (b Budget) with(item httpsfv.Item, remaining, reset string) Budget {
+	if n, ok := quantity(item.Params.Get(remaining)); ok {
 		b.Remaining = n
 	}
-	if n, ok := quantity(get(limit)); ok {
+	if n, ok := quantity(item.Params.Get("q")); ok {
 		b = b.of(n)
 	}
-	if d, ok := seconds(get(reset)); ok {
+	if d, ok := seconds(item.Params.Get(reset)); ok {
 		b.Reset = d
 	}
 	return b
@@ -101,12 +81,12 @@ func parts(s string) (all []string) {
 	return append(all, s[begin:])
 }
 
+// listBudgets reads RateLimit: "default";a=50;w=30 since draft 12, "default";r=50;t=30 before.
 func listBudgets(list httpsfv.List) []Budget {
 	var budgets []Budget
 	for _, member := range list {
 		item := member.(httpsfv.Item)
-		b := unsaid(identifier(item.Value)).with(item.Params.Get, "q", "r", "t")
-		b = b.with(item.Params.Get, "q", "a", "w") // The later draft wins.
+		b := unsaid(identifier(item.Value)).with(item, "r", "t").with(item, "a", "w") // The later draft wins.
 		b.Cost, _ = quantity(item.Params.Get("c"))
 		b.Partition = partitionKey(item)
 		// Draft 11 demands r.
@@ -120,10 +100,10 @@ func listBudgets(list httpsfv.List) []Budget {
 // partitionKey returns an item's pk: bytes, in some drafts a string.
 func partitionKey(item httpsfv.Item) string {
 	pk, _ := item.Params.Get("pk")
-	if raw, ok := bareItem(pk).([]byte); ok {
+	if raw, ok := pk.([]byte); ok {
 		return string(raw)
 	}
-	return identifier(bareItem(pk))
+	return identifier(pk)
 }
 
 // parsePolicies reads RateLimit-Policy: "default";q=100;w=60, or 100;w=60 up to draft 07.
@@ -140,9 +120,8 @@ func parsePolicies(values []string) []policyItem {
 			continue
 		}
 		p.window, _ = seconds(item.Params.Get("w"))
-		if unit, ok := item.Params.Get("qu"); ok {
-			p.unit = identifier(bareItem(unit))
-		}
+		unit, _ := item.Params.Get("qu")
+		p.unit = identifier(unit)
 		policies = append(policies, p)
 	}
 	return policies
@@ -187,27 +166,18 @@ func identifier(v any) string {
 
 // quantity returns an integer of 0 or more.
 func quantity(v any, ok bool) (int64, bool) {
-	n, isInt := bareItem(v).(int64)
+	n, isInt := v.(int64)
 	return n, ok && isInt && n >= 0
 }
 
 // seconds returns a duration from 0 to maxTime. A decimal has three digits after the point.
 func seconds(v any, ok bool) (time.Duration, bool) {
-	n, isDecimal := bareItem(v).(float64)
-	if whole, isInt := bareItem(v).(int64); isInt {
+	n, isDecimal := v.(float64)
+	if whole, isInt := v.(int64); isInt {
 		n, isDecimal = float64(whole), true
 	}
 	if !ok || !isDecimal || n < 0 {
 		return 0, false
 	}
 	return decimal{whole: uint64(math.Ceil(n * 1000))}.times(time.Millisecond), true
-}
-
-// bareItem returns the value of a dictionary's member, without parameters. A
-// parameter's value stays as it is.
-func bareItem(v any) any {
-	if item, ok := v.(httpsfv.Item); ok {
-		return item.Value
-	}
-	return v
 }
