@@ -130,11 +130,11 @@ func typesOf(err error) string {
 // ErrNeverIdentified goes to Config.OnError, once, when none of the first 100
 // requests of a middleware had an identity. No limit of a user holds then. Probably
 // the middleware is mounted before the authentication (see Order in the package's
-// documentation), or the key function reads another place than the authentication
-// writes (see weirgin.Key and weirecho.Key).
-var ErrNeverIdentified = errors.New("middleware: none of the first " + strconv.Itoa(firstRequests) +
-	" requests had an identity: the authentication runs behind the limiter, or hands it on elsewhere than" +
-	" in the request's context (mount the limiter after the authentication, and see weirgin.Key and weirecho.Key)")
+// documentation), with weir.KeyRoute around the router, or the key function reads another
+// place than the authentication writes (see weirgin.Key and weirecho.Key).
+var ErrNeverIdentified = errors.New("middleware: none of the first " + strconv.Itoa(firstRequests) + " requests had an identity: the" +
+	" authentication runs behind the limiter, or hands it on elsewhere than in the request's context (mount the limiter after" +
+	" the authentication, with KeyRoute inside the router, and see weirgin.Key and weirecho.Key)")
 
 // firstRequests without an identity are enough: a server without users yet sees
 // fewer, or is worth a look.

@@ -21,6 +21,7 @@ func TestNeverIdentifiedIsLogged(t *testing.T) {
 	got := b.String()
 	for _, want := range []string{
 		"level=WARN", "limiter=api", "mount the limiter after the authentication", "or hands it on elsewhere than in the request's context",
+		"with KeyRoute inside the router",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("logged %q, want %q in it", got, want)
