@@ -71,7 +71,7 @@ func (g *Guard) decide(w http.ResponseWriter, r *http.Request, key string) (*htt
 	named, p, err := g.charger.levelsOf(r, m, key, room[:0])
 	switch {
 	case p != nil && err == nil:
-		return r, g.cfg.challenge(w, r, p)
+		return r, g.cfg.refuse(w, r, p)
 	case p != nil:
 		return r, g.cfg.fail(w, r, p, err)
 	case err != nil:

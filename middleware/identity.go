@@ -71,7 +71,7 @@ func (cfg *Config) identify(w http.ResponseWriter, r *http.Request, seen *identi
 	case status != 0:
 		return "", cfg.fail(w, r, &broken, invalid("OnNoKey", "a status of 400 to 599", strconv.Itoa(status)))
 	}
-	return "", cfg.challenge(w, r, &p)
+	return "", cfg.refuse(w, r, &p)
 }
 
 // identities counts the requests without an identity, until one has an identity.
