@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"sync/atomic"
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/answer"
@@ -72,21 +71,6 @@ func (cfg *Config) identify(w http.ResponseWriter, r *http.Request, seen *identi
 		return "", cfg.fail(w, r, &broken, invalid("OnNoKey", "a status of 400 to 599", strconv.Itoa(status)))
 	}
 	return "", cfg.refuse(w, r, &p)
-}
-
-// identities counts the requests without an identity, until one has an identity.
-type identities struct{ none atomic.Int64 }
-
-func (i *identities) found() {
-	if i.none.Load() < firstRequests {
-		i.none.Store(firstRequests)
-	}
-}
-
-// missed notes a request without an identity, and reports whether it is the one to
-// warn at.
-func (i *identities) missed() bool {
-	return i.none.Load() < firstRequests && i.none.Add(1) == firstRequests
 }
 
 // maxKey bounds the keys that are counted as they stand, in bytes. Stores keep
