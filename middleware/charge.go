@@ -77,10 +77,7 @@ func (c *charger) reserve(r *http.Request, m *mark) (d weir.Decision, err error)
 			maxWait = delay.Max
 		}
 	}
-	booked, d, err := weir.WaitLevels(r.Context(), maxWait, m.list...)
-	if c.cfg.Settle != nil {
-		m.booked = booked
-	}
+	m.booked, d, err = weir.WaitLevels(r.Context(), maxWait, m.list...)
 	return d, err
 }
 
