@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -233,6 +235,26 @@ func ExampleKeyClientIP() {
 	// Output:
 	// 203.0.113.9 <nil>
 	// 198.51.100.4 <nil>
+}
+
+// An API key comes in a header or in the query. Its key is the same hash either way. A
+// request with both is malformed.
+func ExampleKeyAPIKey() {
+	hash := weir.KeyAPIKey("X-API-Key", []byte("a secret of the API"))
+	key := func(r *http.Request) (string, error) {
+		keys := slices.Concat(r.Header.Values("X-API-Key"), r.URL.Query()["api_key"])
+		return hash(&http.Request{Header: http.Header{"X-Api-Key": keys}})
+	}
+	fmt.Println(key(httptest.NewRequest("GET", "/things?api_key=k-1", nil)))
+	fmt.Println(key(httptest.NewRequest("GET", "/things", nil)))
+
+	r := httptest.NewRequest("GET", "/things", nil)
+	r.Header.Set("X-API-Key", "k-1")
+	fmt.Println(key(r))
+	// Output:
+	// 4JmDHarsDJlrLOVRBlmr5g <nil>
+	//  weir: no key: the header X-Api-Key is missing or empty
+	// 4JmDHarsDJlrLOVRBlmr5g <nil>
 }
 
 // Users are counted by their ID, and requests without a login by their address. The

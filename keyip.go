@@ -10,9 +10,6 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// ipKeyBits is the default for the bits of an IPv6 address that count.
-const ipKeyBits = 64
-
 // KeyRemoteIP returns a KeyFunc whose key is the IP address in the request's
 // RemoteAddr: an IPv4 address whole, an IPv6 address by its /64 prefix, because a
 // subscriber has at least that much. An IPv4 address mapped into IPv6, or made
@@ -24,16 +21,9 @@ const ipKeyBits = 64
 // a program in front rewrites RemoteAddr from a header. Behind a proxy the address
 // is the proxy's, so that all clients share one key: use [KeyClientIP] there.
 // People behind one NAT share their key.
-func KeyRemoteIP() KeyFunc { return keyIP(new(clientip.Proxies), ipKeyBits) }
-
-func keyIP(proxies *clientip.Proxies, bits int) KeyFunc {
-	return func(r *http.Request) (string, error) {
-		addr, err := proxies.Client(r)
-		if err != nil {
-			return "", err
-		}
-		return clientip.Key(addr, bits), nil
-	}
+func KeyRemoteIP() KeyFunc {
+	f, _ := KeyClientIP(ClientIP{}) // A valid configuration.
+	return f
 }
 
 // ClientIP says how [KeyClientIP] finds the address of a client behind proxies.
@@ -108,7 +98,14 @@ func KeyClientIP(cfg ClientIP) (KeyFunc, error) {
 	if err != nil {
 		return nil, err
 	}
-	return keyIP(proxies, cmp.Or(cfg.IPv6Bits, ipKeyBits)), nil
+	bits := cmp.Or(cfg.IPv6Bits, 64)
+	return func(r *http.Request) (string, error) {
+		addr, err := proxies.Client(r)
+		if err != nil {
+			return "", err
+		}
+		return clientip.Key(addr, bits), nil
+	}, nil
 }
 
 // proxies validates cfg.

@@ -29,10 +29,10 @@
 // The file is YAML without aliases, and so may be JSON, whatever its name. In JSON, write
 // characters beyond U+FFFF themselves: YAML has no pairs of \u escapes.
 //
-// A key in the file is the key that the key function returns. [weir.KeyAPIKey] and
-// [weir.KeyBearer] return a hash, so the file holds no credentials; the example of
-// Parse prints one. In a shell, for an API key $KEY and the secret $SECRET
-// (without a secret, leave -hmac "$SECRET" out):
+// A key in the file is the key that the key function returns: from [weir.KeyFirst] it is
+// 0|acme. [weir.KeyAPIKey] and [weir.KeyBearer] return a hash, so the file holds no
+// credentials; the example of Parse prints one. In a shell, for an API key $KEY and the
+// secret $SECRET (without a secret, leave -hmac "$SECRET" out):
 //
 //	printf 'weir api key\0%s' "$KEY" | openssl dgst -sha256 -hmac "$SECRET" -binary |
 //		head -c 16 | base64 | tr '+/' '-_' | tr -d '='

@@ -51,15 +51,15 @@ func (r *reader) limits(n *yaml.Node, field string) []weir.Limit {
 
 // limit reads one limit and names it.
 func (r *reader) limit(n *yaml.Node, field string) (limit weir.Limit, ok bool) {
-	switch {
-	case n.Kind == yaml.MappingNode:
+	if n.Kind == yaml.MappingNode {
 		limit, ok = r.longLimit(n, field)
-	case n.Kind == yaml.ScalarNode && n.Tag == tagText:
-		if limit, ok = shortLimit(n.Value); !ok {
+	} else {
+		if n.Kind == yaml.ScalarNode && n.Tag == tagText {
+			limit, ok = shortLimit(n.Value)
+		}
+		if !ok {
 			r.at(n, field, wantLimit, describe(n))
 		}
-	default:
-		r.at(n, field, wantLimit, describe(n))
 	}
 	if !ok {
 		return weir.Limit{}, false

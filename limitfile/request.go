@@ -18,7 +18,8 @@ import (
 //
 //	plan function's result                       limits
 //	the name of a plan in the file               the plan's
-//	another name, the empty name, no function    the default plan's
+//	another name                                 the default plan's, and the log says so once
+//	the empty name, no function                  the default plan's
 //	ErrNoKey, ErrMalformedKey                    the default plan's
 //	any other error                              none: the error is returned
 //
@@ -39,6 +40,9 @@ func (f *File) Limits(key, plan weir.KeyFunc) func(*http.Request) ([]weir.Limit,
 		p, err := find(plan, r)
 		if err != nil {
 			return nil, err
+		}
+		if set.plans[p] == nil && p != "" && f.cfg.Logger != nil && set.lacks.CompareAndSwap(false, true) {
+			f.cfg.Logger.Warn("limitfile: the file lacks a request's plan, and the default plan holds", "file", f.cfg.Path, "plan", p)
 		}
 		return set.For(k, p), nil
 	}

@@ -253,3 +253,53 @@ func BenchmarkFor(b *testing.B) {
 		}
 	})
 }
+
+// TestUnknownPlanIsLogged checks that a plan that the file lacks is logged, once for each
+// content of the file. Requests without a plan are no mistake.
+func TestUnknownPlanIsLogged(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "limits.yaml")
+	write := func(content string) {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("default: free\nplans: {free: [1/s], pro: [2/s]}\nkeys: {ann: [3/s]}\n")
+	var log strings.Builder
+	f, err := limitfile.Open(limitfile.Config{Path: path, Interval: -1, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	limits := f.Limits(weir.KeyHeader("X-User"), weir.KeyHeader("X-Plan"))
+	ask := func(user, plan string) {
+		if l, err := limits(request(user, plan)); err != nil || len(l) != 1 {
+			t.Errorf("%v, %v", l, err)
+		}
+	}
+	ask("ann", "Pro") // has limits of its own
+	ask("bob", "pro")
+	ask("bob", "")
+	if log.Len() > 0 {
+		t.Errorf("logged %s", log.String())
+	}
+	ask("bob", "Pro")
+	ask("bob", "PRO")
+	const line = `level=WARN msg="limitfile: the file lacks a request's plan, and the default plan holds" file=`
+	if got := log.String(); strings.Count(got, line) != 1 || strings.Count(got, "\n") != 1 || !strings.Contains(got, " plan=Pro\n") {
+		t.Errorf("logged %s", got)
+	}
+	write("default: free\nplans: {free: [1/s]}\n")
+	if err := f.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	ask("bob", "pro")
+	if got := log.String(); strings.Count(got, line) != 2 || !strings.HasSuffix(got, " plan=pro\n") {
+		t.Errorf("logged %s", got)
+	}
+
+	var zero limitfile.File
+	if l, err := zero.Limits(nil, weir.KeyStatic("pro"))(request("", "")); l != nil || err != nil {
+		t.Errorf("a zero File: %v, %v", l, err)
+	}
+}

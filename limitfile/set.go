@@ -3,6 +3,7 @@ package limitfile
 import (
 	"maps"
 	"slices"
+	"sync/atomic"
 
 	"github.com/goweir/weir"
 	"go.yaml.in/yaml/v4"
@@ -19,6 +20,7 @@ type Set struct {
 	plans map[string][]weir.Limit
 	keys  map[string][]weir.Limit
 	other []weir.Limit // the default plan
+	lacks atomic.Bool  // a plan of a request, as the log said
 }
 
 // Parse reads the content of a limits file, in YAML or JSON. The name is for

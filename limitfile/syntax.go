@@ -41,30 +41,24 @@ func unreadable(r rune) bool {
 
 // parseYAML returns the tree of the one document in data.
 func (r *reader) parseYAML(data []byte) *yaml.Node {
-	loader, err := yaml.NewLoader(bytes.NewReader(data))
-	if err != nil {
-		r.syntax(err)
-		return nil
-	}
 	var document, second yaml.Node
-	switch err := loader.Load(&document); {
-	case errors.Is(err, io.EOF):
+	loader, err := yaml.NewLoader(bytes.NewReader(data))
+	if err == nil {
+		err = loader.Load(&document)
+	}
+	if errors.Is(err, io.EOF) {
 		r.add(1, 1, "", wantFile, "an empty file")
 		return nil
-	case err != nil:
-		r.syntax(err)
-		return nil
 	}
-	switch err := loader.Load(&second); {
+	if err == nil {
+		err = loader.Load(&second)
+	}
+	switch {
 	case err == nil:
 		r.at(&second, "", "one document", "another one")
 		return nil
 	case !errors.Is(err, io.EOF):
 		r.syntax(err)
-		return nil
-	}
-	if len(document.Content) != 1 {
-		r.add(1, 1, "", wantFile, "an empty document")
 		return nil
 	}
 	return document.Content[0]

@@ -3,6 +3,7 @@ package middleware
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -13,27 +14,26 @@ import (
 
 type charger struct {
 	cfg    *Config
-	levels []Level        // the request's own one first
-	limits [][]weir.Limit // of their Limiters, with their names derived once
+	levels []level // the request's own one first
 	// waiting counts the requests that may wait.
 	waiting atomic.Int64
 }
 
-func (c *charger) init(cfg *Config) {
-	c.cfg = cfg
-	c.levels = append([]Level{{Limiter: cfg.Limiter, Limits: cfg.Limits}}, cfg.Levels...)
-	for i := range c.levels {
-		c.limits = append(c.limits, namedLimits(c.levels[i].Limiter))
-	}
+type level struct {
+	Level
+	limits []weir.Limit // the Limiter's, with their names derived once
+	seen   identities
 }
 
-// namedLimits returns a limiter's limits with their names derived.
-func namedLimits(limiter *weir.Limiter) []weir.Limit {
-	own := limiter.Config().Limits
-	for i, l := range own {
-		own[i] = l.WithName(l.Policy())
+func (c *charger) init(cfg *Config) {
+	c.cfg, c.levels = cfg, make([]level, 1+len(cfg.Levels))
+	for i, l := range slices.Concat([]Level{{Limiter: cfg.Limiter, Limits: cfg.Limits}}, cfg.Levels) {
+		limits := l.Limiter.Config().Limits
+		for j, limit := range limits {
+			limits[j] = limit.WithName(limit.Policy())
+		}
+		c.levels[i].Level, c.levels[i].limits = l, limits
 	}
-	return own
 }
 
 // take charges a request on its levels, and sets d to the decision. An error that matches
@@ -77,10 +77,7 @@ func (c *charger) reserve(r *http.Request, m *mark) (d weir.Decision, err error)
 			maxWait = delay.Max
 		}
 	}
-	booked, d, err := weir.WaitLevels(r.Context(), maxWait, m.list...)
-	if c.cfg.Settle != nil {
-		m.booked = booked
-	}
+	m.booked, d, err = weir.WaitLevels(r.Context(), maxWait, m.list...)
 	return d, err
 }
 

@@ -29,8 +29,8 @@ type Config struct {
 	Limits func(*http.Request) ([]weir.Limit, error)
 
 	// Cost returns how many units a request takes. Nil: 1. A cost of 0 takes
-	// nothing and is always allowed. A cost below 0, or an error, is answered
-	// with 500, whatever OnStoreFailure says.
+	// nothing and is always allowed. A cost below 0, as r.ContentLength of a chunked
+	// body, or an error, is answered with 500, whatever OnStoreFailure says.
 	Cost func(*http.Request) (int64, error)
 
 	// Skip reports whether a request passes unlimited, at no cost. Key is not called

@@ -21,8 +21,8 @@
 //	with Config.Settle: error pages and http.TimeoutHandler, to settle their status
 //	the handler
 //
-// If two mounts on the way have one Limiter and find the same key, the outer one
-// decides and sets the headers. In Shadow it lets requests pass without headers.
+// If two mounts on the way have one Limiter, or two of one name on one store, and find
+// the same key, the outer one decides and sets the headers. In Shadow it sets none.
 // Mounts with different Limiters decide one after the other: an outer one charges
 // requests that an inner one refuses. With [Config.Levels] no limiter does.
 //

@@ -15,7 +15,6 @@ type Guard struct {
 	cfg     Config
 	charger charger
 	headers headers
-	seen    identities
 }
 
 // NewGuard returns a Guard, or a [weir.ConfigError] for a wrong field. It does no I/O.
@@ -32,7 +31,7 @@ func NewGuard(cfg Config) (*Guard, error) {
 	}
 	g.cfg.Shadows = slices.Clone(cfg.Shadows)
 	g.charger.init(&g.cfg)
-	g.headers = newHeaders(&g.cfg, g.charger.limits[0])
+	g.headers = newHeaders(&g.cfg, g.charger.levels[0].limits)
 	return g, nil
 }
 
@@ -47,7 +46,7 @@ func (g *Guard) Check(w http.ResponseWriter, r *http.Request) (*http.Request, bo
 	if g.cfg.Skip != nil && g.cfg.Skip(r) || g.cfg.PassPreflights && preflight(r) {
 		return r, true
 	}
-	key, passes := g.cfg.identify(w, r, &g.seen)
+	key, passes := g.cfg.identify(w, r, &g.charger.levels[0].seen)
 	if key == "" {
 		return r, passes
 	}
@@ -71,7 +70,7 @@ func (g *Guard) decide(w http.ResponseWriter, r *http.Request, key string) (*htt
 	named, p, err := g.charger.levelsOf(r, m, key, room[:0])
 	switch {
 	case p != nil && err == nil:
-		return r, g.cfg.challenge(w, r, p)
+		return r, g.cfg.refuse(w, r, p)
 	case p != nil:
 		return r, g.cfg.fail(w, r, p, err)
 	case err != nil:

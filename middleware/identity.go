@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"sync/atomic"
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/answer"
@@ -71,22 +70,7 @@ func (cfg *Config) identify(w http.ResponseWriter, r *http.Request, seen *identi
 	case status != 0:
 		return "", cfg.fail(w, r, &broken, invalid("OnNoKey", "a status of 400 to 599", strconv.Itoa(status)))
 	}
-	return "", cfg.challenge(w, r, &p)
-}
-
-// identities counts the requests without an identity, until one has an identity.
-type identities struct{ none atomic.Int64 }
-
-func (i *identities) found() {
-	if i.none.Load() < firstRequests {
-		i.none.Store(firstRequests)
-	}
-}
-
-// missed notes a request without an identity, and reports whether it is the one to
-// warn at.
-func (i *identities) missed() bool {
-	return i.none.Load() < firstRequests && i.none.Add(1) == firstRequests
+	return "", cfg.refuse(w, r, &p)
 }
 
 // maxKey bounds the keys that are counted as they stand, in bytes. Stores keep

@@ -1,6 +1,7 @@
 package middleware
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -29,7 +30,7 @@ func (c *charger) levelsOf(r *http.Request, m *mark, own string, named levels) (
 		l, key, cost := &c.levels[i], own, units
 		if i > 0 {
 			var p *answer.Problem
-			if key, p, err = l.keyOf(r); p != nil {
+			if key, p, err = c.keyOf(r, l); p != nil {
 				return nil, p, err
 			}
 		}
@@ -42,7 +43,7 @@ func (c *charger) levelsOf(r *http.Request, m *mark, own string, named levels) (
 			}
 		}
 		m.list = append(m.list, weir.Level{Limiter: l.Limiter, Key: key, Cost: cost, Peek: cost == 0})
-		limits := c.limits[i]
+		limits := l.limits
 		if l.Limits != nil {
 			if limits, err = lookUp(r, l.Limits); err != nil {
 				return nil, nil, err
@@ -56,16 +57,20 @@ func (c *charger) levelsOf(r *http.Request, m *mark, own string, named levels) (
 
 // keyOf returns the key that a request counts under; "" if the level does not count it. Or
 // it returns a problem, with the error for OnError, if any.
-func (l *Level) keyOf(r *http.Request) (string, *answer.Problem, error) {
+func (c *charger) keyOf(r *http.Request, l *level) (string, *answer.Problem, error) {
 	key, err := askKey(r, l.Key)
 	if err == nil {
+		l.seen.found()
 		return bounded(key), nil, nil
 	}
 	p, failed := withoutKey(err)
 	switch {
 	case failed:
 		return "", &p, &fault{kindKey, err}
-	case p == unidentified && l.SkipNoKey:
+	case p == unidentified && l.seen.missed():
+		c.cfg.OnError(r, fmt.Errorf("level %s: %w", l.Limiter.Name(), ErrNeverIdentified))
+	}
+	if p == unidentified && l.SkipNoKey {
 		return "", nil, nil
 	}
 	return "", &p, nil

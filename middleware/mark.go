@@ -8,6 +8,7 @@ import (
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/answer"
+	"github.com/goweir/weir/internal/names"
 )
 
 // mark is the context of a request that a mount let pass. It also holds the header values
@@ -15,7 +16,7 @@ import (
 type mark struct {
 	context.Context
 	open   bool              // Nothing was decided, and the mount failed open.
-	booked *weir.Reservation // to be settled; nil: nothing
+	booked *weir.Reservation // to be settled, with Config.Settle; nil: nothing
 	list   []weir.Level      // that were counted, from narrow to wide
 	one    [1]weir.Level     // room for the common case
 	values answer.Values
@@ -45,16 +46,17 @@ func (m *mark) String() string { return fmt.Sprint(m.Context, ".WithValue(weir)"
 func (m *mark) GoString() string { return m.String() }
 
 // hasPassed reports whether this mount, or a mount further out, let the request pass for a
-// limiter and key. After a mount that failed open, a mount that fails closed decides
-// anew. The others need not wait for the store again.
+// limiter and key. Limiters of one name on one store are one. After a mount that failed
+// open, a mount that fails closed decides anew. The others need not wait for the store again.
 func hasPassed(ctx context.Context, limiter *weir.Limiter, key string, failure StoreFailure) bool {
-	m, _ := ctx.Value(markKey{}).(*mark)
-	same := func(l weir.Level) bool { return l.Limiter == limiter && l.Key == key }
-	for m != nil {
+	same := func(l weir.Level) bool {
+		return l.Key == key && l.Limiter.Name() == limiter.Name() &&
+			(l.Limiter == limiter || names.SameStore(l.Limiter.Config().Store, limiter.Config().Store))
+	}
+	for m, _ := ctx.Value(markKey{}).(*mark); m != nil; m, _ = m.Context.Value(markKey{}).(*mark) {
 		if (!m.open || failure == FailOpen) && slices.ContainsFunc(m.list, same) {
 			return true
 		}
-		m, _ = m.Context.Value(markKey{}).(*mark)
 	}
 	return false
 }

@@ -1,6 +1,8 @@
 package middleware_test
 
 import (
+	"errors"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -21,6 +23,7 @@ func TestNeverIdentifiedIsLogged(t *testing.T) {
 	got := b.String()
 	for _, want := range []string{
 		"level=WARN", "limiter=api", "mount the limiter after the authentication", "or hands it on elsewhere than in the request's context",
+		"with KeyRoute inside the router",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("logged %q, want %q in it", got, want)
@@ -28,5 +31,42 @@ func TestNeverIdentifiedIsLogged(t *testing.T) {
 	}
 	if strings.Count(got, "\n") != 1 {
 		t.Errorf("logged:\n%s", got)
+	}
+}
+
+// TestLevelNeverIdentified checks that OnError gets ErrNeverIdentified once from a level for
+// which no request has a key, skipped or not.
+func TestLevelNeverIdentified(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		skip bool
+		org  int // the request that has one
+		want int
+	}{
+		{"refused", false, -1, 1},
+		{"skipped", true, -1, 1},
+		{"one has an organisation", true, 50, 0},
+	} {
+		var told []error
+		now := -1
+		g := guard(t, middleware.Config{
+			Limiter: on(t, httpcases.Always{}, "api", weir.PerHour(1)), Key: weir.KeyStatic("ann"),
+			Levels: []middleware.Level{{
+				Limiter: on(t, httpcases.Always{}, "org", weir.PerHour(1)), SkipNoKey: tt.skip,
+				Key: func(*http.Request) (string, error) {
+					if now == tt.org {
+						return "an organisation", nil
+					}
+					return "", weir.ErrNoKey
+				},
+			}},
+			OnError: func(_ *http.Request, err error) { told = append(told, err) },
+		})
+		for now = range 300 {
+			g.Check(httptest.NewRecorder(), request(t.Context()))
+		}
+		if len(told) != tt.want || tt.want == 1 && (!errors.Is(told[0], middleware.ErrNeverIdentified) || !strings.Contains(told[0].Error(), "org")) {
+			t.Errorf("%s: OnError got %q, want %d errors", tt.name, told, tt.want)
+		}
 	}
 }

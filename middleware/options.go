@@ -8,9 +8,9 @@ import (
 )
 
 // Lists are keys that no limit is asked about. Their functions get the key that
-// Config.Key returned, which for an API key is the hash, or NoKey.Key. They must be
-// quick, and are called from many goroutines at once. A map that never changes, or
-// an atomic pointer to one, serves. Nil: no key is listed.
+// Config.Key returned, or NoKey.Key: the hash of an API key, 0|ann from weir.KeyFirst,
+// the network of an IPv6 address. They must be quick, and are called from many goroutines
+// at once. A map that never changes, or an atomic pointer to one, serves. Nil: none.
 type Lists struct {
 	// Allow reports whether a key passes unlimited, at no cost, without rate headers.
 	Allow func(key string) bool

@@ -19,18 +19,14 @@ var (
 
 // refuse answers with p. In shadow the request passes instead.
 func (cfg *Config) refuse(w http.ResponseWriter, r *http.Request, p *answer.Problem) (passes bool) {
-	if !cfg.Shadow {
-		p.Write(w, r)
+	if cfg.Shadow {
+		return true
 	}
-	return cfg.Shadow
-}
-
-// challenge refuses a request without a key. A 401 gets the WWW-Authenticate header.
-func (cfg *Config) challenge(w http.ResponseWriter, r *http.Request, p *answer.Problem) (passes bool) {
-	if p.Status == http.StatusUnauthorized && cfg.Challenge != "" && !cfg.Shadow {
+	if p.Status == http.StatusUnauthorized && cfg.Challenge != "" {
 		w.Header().Add("Www-Authenticate", cfg.Challenge)
 	}
-	return cfg.refuse(w, r, p)
+	p.Write(w, r)
+	return false
 }
 
 // fail refuses a request that met an error, without the error's text.

@@ -22,7 +22,7 @@ func (g *Guard) Settles() bool { return g.cfg.Settle != nil }
 // 500. Settle does nothing unless the Guard Settles.
 func (g *Guard) Settle(r, passed *http.Request, status int, bytes int64, sent bool) {
 	m, _ := passed.Context().(*mark)
-	if r == passed || m == nil || m.booked == nil {
+	if !g.Settles() || r == passed || m == nil || m.booked == nil {
 		return
 	}
 	o := Outcome{Status: status, Bytes: max(0, bytes)}

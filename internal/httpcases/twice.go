@@ -22,12 +22,11 @@ func testTwice(t *testing.T, mount Mount) {
 	}{
 		{name: "the same limiter and key", takes: 1},
 		{name: "another key", inner: func(cfg *middleware.Config) { cfg.Key = team }, takes: 2},
-		{name: "another limiter", inner: func(cfg *middleware.Config) {
-			cfg.Limiter = NewLimiter(t, NewCounting(), weir.PerHour(5))
+		{name: "a Limiter of the same name", inner: func(cfg *middleware.Config) {
+			cfg.Limiter = NewLimiter(t, cfg.Limiter.Config().Store, weir.PerMinute(2))
 		}, takes: 1},
-		{name: "skipped outside", outer: func(cfg *middleware.Config) {
-			cfg.Skip = func(*http.Request) bool { return true }
-		}, takes: 1},
+		{name: "another limiter", inner: func(cfg *middleware.Config) { cfg.Limiter = NewLimiter(t, NewCounting(), weir.PerHour(5)) }, takes: 1},
+		{name: "skipped outside", outer: func(cfg *middleware.Config) { cfg.Skip = func(*http.Request) bool { return true } }, takes: 1},
 		{name: "in shadow outside", outer: func(cfg *middleware.Config) { cfg.Shadow = true }, takes: 1},
 	}
 	for _, tt := range tests {
