@@ -61,7 +61,8 @@ func (l *Limiter) AcquireN(ctx context.Context, key string, cost int64) (*Lease,
 }
 
 // TryAcquire is Acquire for a call that does not wait: a *[LimitedError] says why it may
-// not be made now. It does not overtake waiting calls.
+// not be made now. It does not overtake waiting calls. If the room that it needs is that of
+// leases which this process has just released, it waits up to 20 ms until they are back.
 func (l *Limiter) TryAcquire(ctx context.Context, key string) (*Lease, error) {
 	return l.TryAcquireN(ctx, key, 1)
 }

@@ -192,6 +192,98 @@ func TestTryAcquire(t *testing.T) {
 	})
 }
 
+// TestTryAcquireAfterRelease: a call that does not wait gets the place that its process
+// released just before, though the store does not know yet. Many such workers get one each.
+func TestTryAcquireAfterRelease(t *testing.T) {
+	t.Parallel()
+	for _, workers := range []int64{1, 7} {
+		t.Run(fmt.Sprint(workers), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newHeldStore(t)
+				l := newFlightLimiter(t, s, workers)
+				var wg sync.WaitGroup
+				for range workers {
+					wg.Go(func() {
+						for range 20 {
+							lease, err := l.TryAcquire(context.Background(), "k")
+							if err != nil {
+								t.Error(err)
+								return
+							}
+							lease.Release()
+						}
+					})
+				}
+				wg.Wait()
+				noFlights(t, l)
+				s.wantHeld(t, "k", 0)
+			})
+		})
+	}
+}
+
+// TestTryAcquireAndASlowRelease: a call that does not wait is refused after 20 ms if a
+// released place is not back by then, and waiting calls get that place first.
+func TestTryAcquireAndASlowRelease(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newHeldStore(t)
+		s.away = func(op string) error {
+			if op == "release" {
+				time.Sleep(time.Second)
+			}
+			return nil
+		}
+		l := newFlightLimiter(t, s, 1)
+		acquire(t, l, "k").Release()
+		refused := func(after time.Duration) {
+			t.Helper()
+			start := time.Now()
+			_, err := l.TryAcquire(context.Background(), "k")
+			if wantKind(t, err, "limited"); time.Since(start) != after {
+				t.Errorf("refused after %v, want %v", time.Since(start), after)
+			}
+		}
+		refused(20 * ms)
+		if waiting, _ := l.Stats(); waiting != 0 {
+			t.Errorf("%d calls wait", waiting)
+		}
+		next := make(chan *weir.Lease)
+		go func() { next <- acquire(t, l, "k") }()
+		synctest.Wait()
+		refused(0)
+		(<-next).Release()
+		time.Sleep(time.Second)
+		noFlights(t, l)
+		s.wantHeld(t, "k", 0)
+	})
+}
+
+// TestTryAcquireOfALateGrant: units of a grant that came too late, with a lease that may
+// end, are back.
+func TestTryAcquireOfALateGrant(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newHeldStore(t)
+		var once sync.Once
+		s.fault = func(string) error {
+			once.Do(func() { time.Sleep(600 * ms) })
+			return nil
+		}
+		l := newFlightLimiter(t, s, 2, func(c *weir.Config) { c.Limits, c.Lease = []weir.Limit{weir.Per(1000, time.Hour)}, time.Second })
+		lease, err := l.TryAcquireN(context.Background(), "k", 400)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d, err := l.Peek(context.Background(), "k"); err != nil || d.Remaining != 600 {
+			t.Errorf("%d units remain, want 600 (%v)", d.Remaining, err)
+		}
+		lease.Release()
+		noFlights(t, l)
+	})
+}
+
 // A process stands still while the store's answer with a lease is on its way, for
 // longer than the lease lasts. The call does not use the lease.
 func TestLeaseThatEndedOnItsWay(t *testing.T) {

@@ -258,6 +258,37 @@ func TestLineMovesAtOnce(t *testing.T) {
 	}
 }
 
+// TestOppositeOrdersEnd: two requests that take places in flight in opposite orders wait for
+// each other until MaxWait, and leave nothing behind.
+func TestOppositeOrdersEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newHeldStore(t)
+		limiter := func(name string) *weir.Limiter {
+			return onLocal(t, weir.Config{Store: s, Name: name, Limits: buckets(plenty), InFlight: 1})
+		}
+		x, y := limiter("x"), limiter("y")
+		var wg sync.WaitGroup
+		start := time.Now()
+		for _, order := range [][2]*weir.Limiter{{x, y}, {y, x}} {
+			tr := overLimiter(t, order[0], transportOK, func(c *weir.TransportConfig) {
+				c.MaxWait = time.Minute
+				c.Levels = []weir.TransportLevel{{Limiter: order[1], Key: weir.KeyStatic("key")}}
+			})
+			wg.Go(func() {
+				_, err := tr.RoundTrip(getRequest(t, t.Context()))
+				wantKind(t, err, "limited")
+			})
+		}
+		wg.Wait()
+		if took := time.Since(start); took < time.Minute || took > time.Minute+s.trip {
+			t.Errorf("ended after %v, want a minute and at most a trip to the store", took)
+		}
+		noFlights(t, x)
+		noFlights(t, y)
+	})
+}
+
 // TestLeavingAtOnesTurn: the context of a call ends at the instant of its turn. The
 // call goes on or leaves, and holds up no other call.
 func TestLeavingAtOnesTurn(t *testing.T) {

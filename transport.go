@@ -117,7 +117,9 @@ type TransportConfig struct {
 // With Levels a request needs a slot of every limit. It waits on the narrowest first
 // and holds nothing of the wider ones meanwhile. When one refuses, it gives back the
 // others. LimitedError.Scope names the limiter that refused. A wait or a pause of a wide
-// key brings requests of a narrow key closer together: give the wide limit room.
+// key brings requests of a narrow key closer together: give the wide limit room. Waiting
+// requests keep their places in flight on narrow levels. If two limiters have InFlight, all
+// Transports need one order: otherwise two requests may wait for each other until MaxWait.
 //
 // # Margin
 //

@@ -2,6 +2,7 @@ package weir
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/goweir/weir/internal/flight"
@@ -60,16 +61,13 @@ func (l *Limiter) takeSlot(ctx context.Context, id line.ID, cancelable bool) (gr
 	case l.flights == nil:
 		err = l.take(ctx, &question{ID: id, cancelable: cancelable}, l.limits, &c.d)
 	default:
-		c.claim = &flight.Claim{Key: id.Key, Refuse: true}
-		c.d, err = c.askForLease(ctx, cancelable)
+		c.claim, c.end = &flight.Claim{Key: id.Key, Arrival: math.MaxUint64, Refuse: true}, time.Now().Add(line.Grace)
+		c.d, err = c.askForLease(ctx)
 	}
-	switch {
-	case err != nil:
-		return grant{}, err
-	case !c.d.Allowed:
-		return grant{}, l.refusal(id, &c.d, false, 0)
+	if err == nil && !c.d.Allowed {
+		err = l.refusal(id, &c.d, false, 0)
 	}
-	return c.grant(), nil
+	return c.grant(), err
 }
 
 // waitSlot waits for a slot. A leased call waits for a lease too, with Config.InFlight.

@@ -68,7 +68,7 @@ type waitingCall struct {
 // ask makes the store decide. A call that books again has its lease already.
 func (c *waitingCall) ask(ctx context.Context) (d store.Decision, err error) {
 	if c.claim != nil && c.claim.Lease == nil {
-		d, err = c.askForLease(ctx, true)
+		d, err = c.askForLease(ctx)
 	} else if err = ctx.Err(); err == nil {
 		err = c.limiter.take(ctx, &question{ID: c.id, maxWait: c.noteAsk(), cancelable: true, silent: c.silent}, c.limits, &d)
 	}
@@ -79,10 +79,10 @@ func (c *waitingCall) ask(ctx context.Context) (d store.Decision, err error) {
 }
 
 // askForLease makes the store decide on units and a lease together. It waits for room.
-func (c *waitingCall) askForLease(ctx context.Context, cancelable bool) (d store.Decision, err error) {
+func (c *waitingCall) askForLease(ctx context.Context) (d store.Decision, err error) {
 	l := c.limiter
 	try := func(ctx context.Context, leaseID string) (flight.Answer, time.Duration) {
-		q := question{ID: c.id, cancelable: cancelable, silent: true, hold: store.Hold{Max: l.inFlight, ID: leaseID, Lease: l.lease}}
+		q := question{ID: c.id, cancelable: true, silent: true, hold: store.Hold{Max: l.inFlight, ID: leaseID, Lease: l.lease}}
 		if !c.claim.Refuse {
 			l.lines.Waits(c.start)
 			q.maxWait = c.noteAsk()
@@ -102,11 +102,9 @@ func (c *waitingCall) askForLease(ctx context.Context, cancelable bool) (d store
 	late := func() { line.Linger(l.lines.HandBack(ctx, line.ID{Key: c.id.Key}, d.Receipt)) }
 	answer, retryAfter, waitErr := l.flights.Ask(ctx, c.claim, c.maxEnd(), waits, try, late)
 	switch {
-	case waitErr == flight.ErrMaxWait:
-		d, err = l.refuse(store.ReasonInFlight, retryAfter), nil
-	case waitErr != nil:
+	case waitErr != nil && waitErr != flight.ErrMaxWait:
 		return store.Decision{}, waitErr
-	case answer == flight.Full && d.Reason != store.ReasonInFlight:
+	case answer == flight.Full && (waitErr != nil || d.Reason != store.ReasonInFlight):
 		d = l.refuse(store.ReasonInFlight, retryAfter) // The store was not asked.
 	}
 	if err == nil {
@@ -129,9 +127,10 @@ func (c *waitingCall) refusal(d *store.Decision) error {
 	return c.limiter.refusal(c.id, d, c.byDeadline, c.maxWait)
 }
 
-// begin counts the call as waiting, and shows that with the last decision.
+// begin counts the call as waiting, and shows that with the last decision. A call without
+// a start does not count: it waits for leases on their way back alone.
 func (c *waitingCall) begin(ctx context.Context, last *store.Decision) {
-	if c.waits {
+	if c.waits || c.start.IsZero() {
 		return
 	}
 	c.waits = true

@@ -277,6 +277,32 @@ func TestPanics(t *testing.T) {
 	}
 }
 
+// TestPanicOfADiscardedBody: a body that panics at its end, as by the Settle of a
+// weir.Transport, does not end the program on the goroutine that discards it.
+func TestPanicOfADiscardedBody(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		sender := &base{steps: []step{{status: 429, after: "1"}, {status: 200}}}
+		tr := over(t, baseFunc(func(r *http.Request) (*http.Response, error) {
+			resp, err := sender.RoundTrip(r)
+			if resp.StatusCode == 429 {
+				resp.Body = struct {
+					io.Reader
+					io.Closer
+				}{readerFunc(func([]byte) (int, error) { panic("settle") }), resp.Body}
+			}
+			return resp, err
+		}), retry.Config{})
+		req, _ := request(t, "GET", "")
+		resp, err := tr.RoundTrip(req)
+		if err != nil || resp.StatusCode != 200 {
+			t.Fatalf("%v, %v; want 200", resp, err)
+		}
+		_ = resp.Body.Close()
+		sender.check(t)
+	})
+}
+
 // switched is the body of 101 Switching Protocols.
 type switched struct{ bytes.Buffer }
 

@@ -24,13 +24,12 @@ func discard(ctx context.Context, resp *http.Response, pause time.Duration) {
 		read := make(chan struct{})
 		go func() {
 			defer close(read)
+			defer func() { _ = recover() }() // A panic of the body here would end the program.
 			_, _ = io.CopyN(io.Discard, body, maxDiscard)
 		}()
-		timer := time.NewTimer(min(pause, discardTime))
-		defer timer.Stop()
 		select {
 		case <-read:
-		case <-timer.C:
+		case <-time.After(min(pause, discardTime)):
 		case <-ctx.Done():
 		}
 	}

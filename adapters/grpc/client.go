@@ -85,12 +85,18 @@ func (c *Client) Stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.Cli
 	if err != nil {
 		return nil, err
 	}
+	opened := false
+	defer func() { // An inner interceptor may panic.
+		if !opened {
+			lease.Release()
+		}
+	}()
 	cs, err := streamer(ctx, desc, cc, method, opts...)
 	if err != nil {
-		lease.Release()
 		c.heed(ctx, key, err)
 		return nil, err
 	}
+	opened = true
 	s := &clientStream{ClientStream: cs, single: !desc.ServerStreams}
 	stop := context.AfterFunc(ctx, lease.Release)
 	s.end = func(err error) {

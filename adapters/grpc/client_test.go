@@ -244,6 +244,30 @@ type endlessStream struct {
 func (s endlessStream) SendMsg(any) error            { return s.err }
 func (s endlessStream) Header() (metadata.MD, error) { return nil, s.err }
 
+// TestClientInnerPanic: an interceptor that panics while it opens a stream keeps no place.
+func TestClientInnerPanic(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := limiterOf(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(1000).WithBurst(1000)}, InFlight: 1})
+		panics := func(context.Context, *grpc.StreamDesc, *grpc.ClientConn, string, grpc.Streamer, ...grpc.CallOption) (grpc.ClientStream, error) {
+			panic("inner")
+		}
+		cc := start(t, &talk{}, nil, append(outbound(t, weirgrpc.ClientConfig{Limiter: l}), grpc.WithChainStreamInterceptor(panics))...)
+		func() {
+			defer func() {
+				if got := recover(); got != "inner" {
+					t.Errorf("recovered %v", got)
+				}
+			}()
+			_, _ = cc.NewStream(t.Context(), &grpc.StreamDesc{ServerStreams: true}, chat)
+		}()
+		synctest.Wait()
+		if _, held := l.Stats(); held != 0 {
+			t.Errorf("%d calls are in flight, want 0", held)
+		}
+	})
+}
+
 // TestClientStreamFailure checks that a stream has ended when sending or the header
 // failed. After io.EOF it has not: RecvMsg returns the reason.
 func TestClientStreamFailure(t *testing.T) {

@@ -17,7 +17,7 @@ func New(cfg Config) *Flights {
 type Claim struct {
 	Key     string
 	Arrival uint64 // the call's place among the calls of its key
-	Refuse  bool   // it does not wait
+	Refuse  bool   // it waits for nothing but leases on their way back
 	Lease   *Lease // once it is granted
 
 	place place
@@ -66,9 +66,7 @@ func (fs *Flights) Ask(ctx context.Context, c *Claim, end time.Time, waits func(
 		if c.place.turn != nil {
 			waits()
 			if over == nil && !end.IsZero() {
-				timer := time.NewTimer(time.Until(end))
-				defer timer.Stop()
-				over = timer.C
+				over = time.After(time.Until(end))
 			}
 			select {
 			case <-c.place.turn:
@@ -90,7 +88,7 @@ func (fs *Flights) Ask(ctx context.Context, c *Claim, end time.Time, waits func(
 }
 
 // join lets a claim ask now, or puts it in line. It reports false for a claim that
-// would have to wait and does not.
+// would have to wait for calls to end, and does not.
 func (fs *Flights) join(c *Claim) (f *flight, retryAfter time.Duration, ok bool) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -98,7 +96,7 @@ func (fs *Flights) join(c *Claim) (f *flight, retryAfter time.Duration, ok bool)
 	switch {
 	case f.line.Len() == 0 && f.mayAsk():
 		f.asking++
-	case c.Refuse:
+	case c.Refuse && !f.hasReturning():
 		return f, f.retryAfter(), false
 	default:
 		f.lineUp(&c.place)
@@ -142,7 +140,9 @@ func (f *flight) ask(ctx context.Context, c *Claim, try Try) (a Answer, retryAft
 		case Granted:
 			f.add(lease.id, asked)
 			c.Lease = lease
-			f.granted()
+			if f.pause = firstPause; f.width < fs.cfg.Max {
+				f.width *= 2 // More calls may ask at once.
+			}
 		case Full:
 			f.free, f.width = time.Now().Add(retryAfter), 1
 			if !c.Refuse {

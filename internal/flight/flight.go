@@ -137,6 +137,12 @@ func (f *flight) mayAsk() bool {
 	return !f.paused && f.asking < f.width && f.count+f.asking < f.of.cfg.Max
 }
 
+// hasReturning reports whether leases on their way back make room for one more call.
+func (f *flight) hasReturning() bool {
+	held := int64(len(f.held))
+	return !f.paused && f.count > held && held+int64(f.line.Len())+f.asking < f.of.cfg.Max
+}
+
 // advance lets the first calls in line ask, and forgets an empty flight.
 func (f *flight) advance() {
 	for f.line.Len() > 0 && f.mayAsk() {
@@ -195,14 +201,6 @@ func (f *flight) wake() {
 	if f.paused {
 		f.paused = false
 		f.wakes.Stop()
-	}
-}
-
-// granted lets more calls ask at once.
-func (f *flight) granted() {
-	f.pause = firstPause
-	if f.width < f.of.cfg.Max {
-		f.width *= 2
 	}
 }
 
