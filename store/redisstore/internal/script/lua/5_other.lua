@@ -110,10 +110,11 @@ end,
 -- beginning, by the key's time for a bucket. Sliding windows have their log instead.
 used = function(l, at)
   local units = at < l.a + l.p and l.b or 0
-  if l.b == 0 and at < l.a then units = l.max end
   if l.kind == 'g' then
     local ahead = l.a + (l.b > 0 and 1 or 0) - at
     units = ahead > l.cw and l.max or ahead > 0 and F.N.muldiv_up(ahead, l.q, l.num) or 0
+  elseif l.b == 0 and at < l.a then
+    units = l.max
   elseif l.kind == 'c' then
     local start, cur, prev = F.W.counter_roll(l, at)
     units = cur + F.N.muldiv_up(prev, l.p - math.max(at - start, 0), l.p)
