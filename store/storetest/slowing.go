@@ -38,8 +38,10 @@ func cuts(r *run) {
 			}
 			if d := r.take(charge(key, 1, l)); d.Allowed || d.Reason != store.ReasonLimited || d.Remaining != 0 || d.ResetAfter < d.RetryAfter {
 				r.Errorf("%v, slow at %d/64, with slots ahead: %+v", l.Algorithm, share, d)
-			} else if r.sleep(d.RetryAfter); !r.take(charge(key, 1, l)).Allowed {
-				r.Errorf("%v, slow at %d/64: refused after RetryAfter", l.Algorithm, share)
+			} else if r.sleep(d.RetryAfter); true {
+				if d := r.take(charge(key, 1, l)); !d.Allowed || d.Remaining != 0 {
+					r.Errorf("%v, slow at %d/64, after RetryAfter: %+v", l.Algorithm, share, d)
+				}
 			}
 			r.sleep(time.Minute)
 			if d := r.look(key, l); d.Remaining != 1 {

@@ -76,7 +76,6 @@ open = function(k, limits)
   use('N')
   O.step_back(k)
   k.v = k.clock and F.C.now(k.clock, now) or now
-  k.before = k.clock and k.clock.next or 0
   if k.shifted then k.value = F.save(k) end -- A booking that is undone leaves this.
   local g, logged = k.log, false
   for _, l in ipairs(g and k.parts or {}) do
