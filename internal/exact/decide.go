@@ -74,8 +74,7 @@ func Decide(req *store.Request, v *Verdict, outcomes []Outcome) store.Decision {
 		}
 	}
 	d.Scope, d.Limit = req.Charges[binding].Scope, req.Charges[binding].Limit
-	d.Remaining, d.ResetAfter = best.Remaining, best.ResetAfter
-	d.RetryAfter = best.RetryAfter
+	d.Remaining, d.ResetAfter, d.RetryAfter = best.Remaining, best.ResetAfter, best.RetryAfter
 	key := Seen{}
 	if at := outcomes[binding].Key; at < len(v.Keys) {
 		key = v.Keys[at]
