@@ -87,10 +87,10 @@ func View(r *Rule, s *State, log *Log, c *Clock, now int64) (remaining, reset in
 		reset = c.Real(at+reset) - now
 	}
 	switch {
-	case c.Paused(now):
-		return 0, max(reset, c.Until-now)
 	case c.Next > c.Now(now):
-		return 0, max(reset, c.Real(c.Next)-now)
+		remaining, reset = 0, max(reset, c.Real(c.Next)-now, c.Until-now)
+	case c.Paused(now):
+		remaining, reset = 0, max(reset, c.Until-now)
 	case c.Slow(now):
 		remaining = min(remaining, 1)
 	}

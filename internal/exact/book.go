@@ -6,7 +6,7 @@ import "github.com/goweir/weir/store"
 // comes before it.
 func (k *Key) Find(f *Found, charges []store.Charge, now int64) {
 	b := k.Clock.Floor(max(f.V, k.Queue.Last), now)
-	f.Floor, f.Slot, f.natural, f.next = f.V, f.V, false, k.Clock.Next
+	f.Floor, f.Slot, f.natural = f.V, f.V, false
 	for i := range charges {
 		p, floor, slot, need := &k.Parts[f.Parts[i]], f.V, f.V, charges[i].Need()
 		if charges[i].Cost > 0 && !p.inRealTime() {
@@ -129,7 +129,5 @@ func (k *Key) logged(f *Found, charges []store.Charge, most int64) int64 {
 // View returns the state of a charge's limit now, as a brake allows.
 func (k *Key) View(f *Found, i int, now int64) (remaining, reset int64) {
 	p := &k.Parts[f.Parts[i]]
-	clock := k.Clock
-	clock.Next = f.next // before the booking of this decision
-	return View(&p.Rule, &p.State, &k.Log, &clock, now)
+	return View(&p.Rule, &p.State, &k.Log, &k.Clock, now)
 }

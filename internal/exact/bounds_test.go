@@ -21,7 +21,7 @@ func TestFullBeforeAnEmptiedWindow(t *testing.T) {
 		var k Key
 		l := store.Per(10, time.Minute).By(a)
 		now := align(begun, l.Period.Microseconds()) + 7_000_000
-		take(&k, charges(10, l), now, 0)
+		_, full := take(&k, charges(10, l), now, 1)
 		d, first := take(&k, waiting(1, time.Hour, l), now, 1)
 		_, second := take(&k, waiting(1, time.Hour, l), now, 1)
 		for _, r := range []*Receipt{first, second} {
@@ -35,6 +35,11 @@ func TestFullBeforeAnEmptiedWindow(t *testing.T) {
 		}
 		if again, _ := take(&k, charges(1, l), now, 0); again.Allowed || again.RetryAfter < d.Delay {
 			t.Errorf("%v: one more than the window holds: %+v, want it after %v or later", a, again, d.Delay)
+		}
+		k.Settle(full, now, func(int) int64 { return 1 })
+		d, _ = take(&k, charges(0, l), now, 0)
+		if again, _ := take(&k, charges(1, l), now, 0); d.Remaining > 0 != again.Allowed {
+			t.Errorf("%v: %d remaining: %+v", a, d.Remaining, again)
 		}
 	}
 }

@@ -33,10 +33,12 @@ func (k *Key) Brake(charges []store.Charge, b *store.Brake, now int64) *Move {
 	}
 	moved := false
 	for i := range k.Parts {
-		if p := &k.Parts[i]; p.inRealTime() {
-			was := p.State.A
-			p.State.A = m.window(p.Rule.Limit.Algorithm, p.Rule.Period, was)
-			moved = moved || p.State.A != was
+		switch p := &k.Parts[i]; {
+		case p.inRealTime():
+			start := m.window(p.Rule.Limit.Algorithm, p.Rule.Period, p.State.A)
+			moved, p.State.A = moved || start != p.State.A, start
+		case p.Left > 0: // Its units lapse in the key's time.
+			p.Left = m.Clock.Real(m.Before.Now(p.Left))
 		}
 	}
 	k.Clock = clock

@@ -199,6 +199,22 @@ func TestRealBeforeABooking(t *testing.T) {
 	}
 }
 
+// TestLeftOutInAPause: the time of a limit that a call leaves out stands in a pause, too.
+func TestLeftOutInAPause(t *testing.T) {
+	t.Parallel()
+	var k Key
+	narrow, wide := store.Per(3, time.Second).By(store.SlidingWindow), store.Per(6, time.Second).By(store.SlidingWindow)
+	take(&k, charges(3, narrow), begun, 0)
+	take(&k, waiting(3, time.Hour, narrow), begun, 1)
+	_, r := take(&k, waiting(6, time.Hour, wide), begun, 1)
+	k.Brake(charges(0, narrow).Charges, &store.Brake{Pause: 10 * time.Second}, begun)
+	now := begun + 5_000_000
+	k.Settle(r, now, func(int) int64 { return 0 })
+	if d, _ := take(&k, waiting(6, time.Hour, wide), now, 1); d.Delay != 6*time.Second {
+		t.Errorf("6 come in %v, want them a second after the 3 that leave at the end of the pause", d.Delay)
+	}
+}
+
 // TestALapsedLimitIsNamedAgain: a call that names a limit again waits for no more than that
 // limit's own units, also if the wait ends at the instant at which the limit lapses.
 func TestALapsedLimitIsNamedAgain(t *testing.T) {

@@ -48,14 +48,10 @@ func Decide(req *store.Request, v *Verdict, outcomes []Outcome) store.Decision {
 	default:
 		d.Reason = store.ReasonLimited
 	}
-	if v.Allowed {
-		d.Delay = micros(v.Slot - v.Now)
-	}
 	if len(outcomes) > 1 {
 		d.Charges = make([]store.ChargeState, len(outcomes))
 	}
-	binding := -1
-	var best store.ChargeState
+	binding, best := -1, store.ChargeState{}
 	for i := range outcomes {
 		c, o := &req.Charges[i], &outcomes[i]
 		st := store.ChargeState{Remaining: o.Remaining, ResetAfter: micros(o.Reset)}
@@ -74,8 +70,7 @@ func Decide(req *store.Request, v *Verdict, outcomes []Outcome) store.Decision {
 		}
 	}
 	d.Scope, d.Limit = req.Charges[binding].Scope, req.Charges[binding].Limit
-	d.Remaining, d.ResetAfter = best.Remaining, best.ResetAfter
-	d.RetryAfter = best.RetryAfter
+	d.Remaining, d.ResetAfter, d.RetryAfter = best.Remaining, best.ResetAfter, best.RetryAfter
 	key := Seen{}
 	if at := outcomes[binding].Key; at < len(v.Keys) {
 		key = v.Keys[at]
@@ -94,7 +89,7 @@ func Decide(req *store.Request, v *Verdict, outcomes []Outcome) store.Decision {
 	}
 	d.At = store.Instant(v.Now)
 	if v.Allowed {
-		d.Slot = store.Instant(key.Slot)
+		d.Delay, d.Slot = micros(v.Slot-v.Now), store.Instant(key.Slot)
 	}
 	if key.Clock != nil {
 		d.Clock, d.Gap = key.Clock, key.Clock.Gap(d.At)

@@ -172,7 +172,6 @@ type Found struct {
 	old         int     // number of parts before
 	end         int64   // number of log entries before
 	clock       Clock   // after the booking
-	next        int64   // Clock.Next before
 	taken       uint64  // bits of the parts that a new limit has replaced
 	natural     bool    // the slot is ahead, and the last limit, a bucket, admits no sooner
 }

@@ -16,14 +16,12 @@ type Move struct {
 	First  int64 // in the key's time; 0: no slot is ahead
 }
 
-// unmoved returns a clock before a booking that set Clock.Next; nil: v is the store's time.
-func unmoved(c Clock, next int64) *Move {
+// unmoved returns a clock without a change; nil: v is the store's time.
+func unmoved(c Clock) *Move {
 	if c.IsZero() {
 		return nil
 	}
-	m := &Move{Clock: c, Before: c}
-	m.Next = next
-	return m
+	return &Move{Clock: c, Before: c}
 }
 
 func (m *Move) paused(t int64) bool { return m != nil && m.Paused(t) }

@@ -76,6 +76,30 @@ func TestPausedKey(t *testing.T) {
 				t.Errorf("the last call comes %d µs before the end of the pause", m.Until-at)
 			}
 		},
+		"a key that is slow, too, resets once the next unit may come": func(t *testing.T) {
+			var k Key
+			l := store.Per(10, time.Second).By(store.FixedWindow)
+			k.Brake(charges(0, l).Charges, &store.Brake{Tell: true, Gap: 10 * time.Second, GapFor: time.Hour}, begun)
+			if d, _ := take(&k, charges(1, l), begun, 0); d.Remaining != 0 || d.ResetAfter != 10*time.Second {
+				t.Errorf("after a call: %+v", d)
+			}
+			pause(&k, l, time.Second, begun)
+			if d, _ := take(&k, charges(0, l), begun, 0); d.Remaining != 0 || d.ResetAfter != 10*time.Second {
+				t.Errorf("in a pause: %+v", d)
+			}
+		},
+		"no call waits for the slot of the only call ahead, which was undone": func(t *testing.T) {
+			var k Key
+			l := store.Per(10, 10*time.Second)
+			take(&k, charges(10, l), begun, 0)
+			pause(&k, l, time.Millisecond, begun) // is over
+			_, r := take(&k, waiting(10, time.Hour, l), begun+1000, 1)
+			pause(&k, l, time.Second, begun+1000)
+			k.Settle(r, begun+1001, func(int) int64 { return 0 })
+			if d, _ := take(&k, waiting(1, time.Hour, l), begun+1001, 1); d.Delay != time.Second-time.Microsecond {
+				t.Errorf("comes in %v, want it at the end of the pause", d.Delay)
+			}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

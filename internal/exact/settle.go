@@ -114,8 +114,8 @@ func (k *Key) Settle(r *Receipt, now int64, cost func(charge int) int64) bool {
 		k.Queue = Queue{r.queue.Last, r.queue.First, min(r.queue.Cost, k.Queue.Cost), r.Tag, r.Seq - 1}
 		if !k.Clock.IsZero() {
 			k.Clock.Next = r.clock.Next
-			if k.Clock.Until == r.clock.Until {
-				k.Clock.Stand = r.clock.Stand
+			if k.Clock.Stand != r.clock.Stand && k.Queue.Last < k.Clock.Stand { // No other call waits there.
+				k.Clock.Stand = 0
 			}
 		}
 	case changed:

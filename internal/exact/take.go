@@ -76,5 +76,5 @@ func (g *Group) see(v *Verdict, outcomes []Outcome, key int, look bool) {
 	}
 	seen := &v.Keys[key]
 	seen.Others, seen.Slot = g.Found.others(), g.Found.Slot
-	seen.Clock = unmoved(g.Key.Clock, g.Found.next)
+	seen.Clock = unmoved(g.Key.Clock)
 }

@@ -1,6 +1,9 @@
 package exact
 
-import "github.com/goweir/weir/store"
+import (
+	"github.com/goweir/weir/internal/product"
+	"github.com/goweir/weir/store"
+)
 
 // UsedOf returns the used part of a limit from a decision at an instant of the store. A
 // decision does not split the units of a sliding counter between its two windows: all count
@@ -30,10 +33,10 @@ func UsedOf(l *store.Limit, st store.ChargeState, at store.Instant) (u store.Use
 // present one. counts is the part of its period that still counts. It returns at most
 // MostUnits.
 func unweighted(units, period, counts int64) int64 {
-	if float64(units)*float64(period)/float64(counts) >= MostUnits {
+	if product.Compare(units, period, MostUnits, counts) >= 0 {
 		return MostUnits
 	}
-	return min(mulDivUp(units, period, counts), MostUnits)
+	return mulDivUp(units, period, counts)
 }
 
 // StateOf returns the state of a used limit. A sliding window also needs its log. Windows

@@ -73,6 +73,9 @@ func counterView(r *Rule, s *State, at int64) (remaining, reset int64) {
 	case prev > 0:
 		reset = start + r.Period - at
 	}
+	if cur == 0 && at < start { // See windowView.
+		return 0, max(reset, start-at)
+	}
 	return r.Max - cur - weight, reset
 }
 

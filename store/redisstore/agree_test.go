@@ -216,6 +216,27 @@ func TestAgreeNamed(t *testing.T) {
 			w.settle(len(w.booked)-1, 0)
 			w.take(w.of(true, 1, bucket))
 		},
+		// Instants count from the birth of the state.
+		"a sliding window is in use for 60 years": func(w *twins) {
+			for range 7 {
+				w.take(w.of(true, 1, store.Per(10, 20*365*24*time.Hour).By(store.SlidingWindow)))
+				*w.now += (10 * 365 * 24 * time.Hour).Microseconds()
+			}
+		},
+		"all waiting calls are given back, the first one first": func(w *twins) {
+			for _, limit := range []store.Limit{store.Per(6, 7*sec).By(store.SlidingWindow), store.Per(6, 7*sec).By(store.SlidingCounter)} {
+				for range 4 {
+					w.take(w.of(true, 6, limit))
+				}
+				w.brake(w.of(false, 0, limit).Charges, store.Brake{Pause: sec})
+				for _, to := range []int64{1, 0, 0, 0} {
+					w.settle(0, to)
+					w.take(w.of(false, 0, limit))
+				}
+				w.take(w.of(true, 2, limit))
+				*w.now += (100 * sec).Microseconds()
+			}
+		},
 		// The first new limit gets an entry in the log. The limit that the other one replaces
 		// does not count that entry.
 		"two new limits replace two, one of them a sliding window": func(w *twins) {

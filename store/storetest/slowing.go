@@ -29,27 +29,23 @@ func cuts(r *run) {
 		key := "cut " + l.Algorithm.String()
 		left := r.take(charge(key, 1, l)).At
 		r.sleep(time.Millisecond)
-		for share := int64(32); ; share /= 2 {
-			share = max(share, 1)
+		for _, share := range []int64{32, 16, 8, 4, 2, 1, 1} { // The lowest rate stays.
 			r.brake(key, slow(r.look(key, l).At), l)
 			r.brake(key, slow(left), l) // for a call that left before
 			if gap := r.gap(key, l); gap != time.Duration(64/share)*10*time.Millisecond {
 				r.Errorf("%v, slow at %d/64: a gap of %v", l.Algorithm, share, gap)
 			}
-			if d := r.take(charge(key, 1, l)); d.Allowed || d.Reason != store.ReasonLimited || d.Remaining != 0 || d.ResetAfter < d.RetryAfter {
+			d := r.take(charge(key, 1, l))
+			if d.Allowed || d.Reason != store.ReasonLimited || d.Remaining != 0 || d.ResetAfter < d.RetryAfter {
 				r.Errorf("%v, slow at %d/64, with slots ahead: %+v", l.Algorithm, share, d)
-			} else if r.sleep(d.RetryAfter); !r.take(charge(key, 1, l)).Allowed {
-				r.Errorf("%v, slow at %d/64: refused after RetryAfter", l.Algorithm, share)
+			}
+			r.sleep(d.RetryAfter)
+			if d := r.take(charge(key, 1, l)); !d.Allowed || d.Remaining != 0 {
+				r.Errorf("%v, slow at %d/64, after RetryAfter: %+v", l.Algorithm, share, d)
 			}
 			r.sleep(time.Minute)
 			if d := r.look(key, l); d.Remaining != 1 {
 				r.Errorf("%v, slow at %d/64, a minute later: %+v", l.Algorithm, share, d)
-			}
-			if left == 0 {
-				break
-			}
-			if share == 1 {
-				left = 0 // The lowest rate stays.
 			}
 		}
 	}

@@ -135,15 +135,6 @@ load = function(text)
   return c
 end,
 
--- The text of a clock, as before the booking of this call.
-told = function(c, before)
-  local next = c.next
-  c.next = before
-  local text = C.save(c)
-  c.next = next
-  return text
-end,
-
 -- A clock at full speed is its first two numbers.
 save = function(c)
   if c.pause == 0 and c.gap == 0 and c.share == 0 and c.next == 0 then return string.format('%d.%d', c.at, c.v) end

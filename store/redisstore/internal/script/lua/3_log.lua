@@ -52,7 +52,7 @@ end,
 
 read = function(g, i, text)
   local t, s, before = string.match(text or '', '^(%d+)%.(%d+)%.?(%d*)$')
-  if not t or #t > 15 or #s > 16 or #before > 16 or (before ~= '') ~= (i % 256 == 0) then error('WEIRSTATE a log that is not weir\'s', 0) end
+  if not t or math.max(#t, #s, #before) > 16 or (before ~= '') ~= (i % 256 == 0) then error('WEIRSTATE a log that is not weir\'s', 0) end
   local e = { g.born + t, s + 0, before ~= '' and before + 0 or nil }
   g.entries[i] = e
   return e

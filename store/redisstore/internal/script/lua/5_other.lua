@@ -76,7 +76,6 @@ open = function(k, limits)
   use('N')
   O.step_back(k)
   k.v = k.clock and F.C.now(k.clock, now) or now
-  k.before = k.clock and k.clock.next or 0
   if k.shifted then k.value = F.save(k) end -- A booking that is undone leaves this.
   local g, logged = k.log, false
   for _, l in ipairs(g and k.parts or {}) do
@@ -110,10 +109,11 @@ end,
 -- beginning, by the key's time for a bucket. Sliding windows have their log instead.
 used = function(l, at)
   local units = at < l.a + l.p and l.b or 0
-  if l.b == 0 and at < l.a then units = l.max end
   if l.kind == 'g' then
     local ahead = l.a + (l.b > 0 and 1 or 0) - at
     units = ahead > l.cw and l.max or ahead > 0 and F.N.muldiv_up(ahead, l.q, l.num) or 0
+  elseif l.b == 0 and at < l.a then
+    units = l.max
   elseif l.kind == 'c' then
     local start, cur, prev = F.W.counter_roll(l, at)
     units = cur + F.N.muldiv_up(prev, l.p - math.max(at - start, 0), l.p)

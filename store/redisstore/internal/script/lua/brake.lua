@@ -73,6 +73,8 @@ for _, l in ipairs(k.parts) do
     local a = moved(l)
     windows = windows or a ~= l.a
     l.a = a
+  elseif l.left then
+    l.left = F.C.real(c, F.C.now(old, l.left))
   end
 end
 if windows and k.queue and k.queue.tag > 0 then k.queue.seq = k.queue.seq + 1 end

@@ -96,7 +96,7 @@ local function restore(k, old, costs)
   local c, was = k.clock, old.clock or {}
   if c then
     c.next = was.next or 0
-    if was.pause == c.pause then c.stand = was.stand end
+    if c.stand ~= was.stand and q.last < c.stand then c.stand = 0 end
   end
 end
 

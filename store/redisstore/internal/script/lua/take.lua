@@ -52,7 +52,7 @@ local function tell(reply, n, k, taken, plain)
     n = n + 2
   else
     plain = false
-    reply[n + 1], reply[n + 2] = taken, k.clock and F.C.told(k.clock, k.before) or k.queue and 2 or 1
+    reply[n + 1], reply[n + 2] = taken, k.clock and F.C.save(k.clock) or k.queue and 2 or 1
     reply[n + 3], reply[n + 4] = none or k.latest, none or k.slot
     n = n + 4
   end
