@@ -40,7 +40,7 @@ func (s *Store) takeInOrder(ctx context.Context, req *store.Request, keys []scri
 		return store.Decision{}, ErrCrossSlot
 	}
 	outcomes, verdicts, r := make([]exact.Outcome, len(req.Charges)), make([]exact.Verdict, len(keys)), receiptOf(req, nil)
-	ask := func(i int, mode script.Mode) error {
+	ask := func(i int, mode string) error {
 		part := partOf(req, &keys[i])
 		part.Cancelable = i < len(keys)-1 || req.Cancelable
 		v, booked, err := s.ask(ctx, part, keys[i:i+1], mode, outcomes)

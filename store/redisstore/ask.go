@@ -9,7 +9,7 @@ import (
 )
 
 // modeOf returns the mode in which the script decides a request.
-func modeOf(req *store.Request) script.Mode {
+func modeOf(req *store.Request) string {
 	if req.Free() || req.NeverFits() >= 0 {
 		return script.Look
 	}
@@ -18,12 +18,12 @@ func modeOf(req *store.Request) script.Mode {
 
 // ask sends keys of a request to the script, to decide them or to look. It sets the outcomes
 // of their charges, and returns a receipt for each booked key of a Cancelable request.
-func (s *Store) ask(ctx context.Context, req *store.Request, keys []script.Key, mode script.Mode, outcomes []exact.Outcome) (v exact.Verdict, booked []*script.Receipt, err error) {
+func (s *Store) ask(ctx context.Context, req *store.Request, keys []script.Key, mode string, outcomes []exact.Outcome) (v exact.Verdict, booked []*script.Receipt, err error) {
 	tag := int64(0)
 	if req.Cancelable && mode == script.All {
 		tag = int64(s.tags.Add(1)&(1<<32-1)) + 1 // It tells a key's state from one after a Reset.
 	}
-	args := script.TakeArgs(req, len(keys), func(i int) *script.Key { return &keys[i] }, s.clock(), tag, mode)
+	args := script.TakeArgs(req, keys, s.clock(), tag, mode)
 	var reply any
 	if len(req.Restore) > 0 {
 		reply, err = s.restoreAnd(ctx, req.Restore, args)

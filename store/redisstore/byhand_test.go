@@ -48,13 +48,13 @@ func TestOneDecisionByHand(t *testing.T) {
 
 	req := charge("user:1", 1, store.Per(25, 5*time.Second))
 	req.Charges[0].Scope = "api"
-	args := script.TakeArgs(nil, 1, func(int) *script.Key { return &s.keysOf(&req)[0] }, `""`, 0, script.Many)
+	args := script.AllowArgs(1, func(int) *script.Key { return &s.keysOf(&req)[0] }, `""`)
 	page = strings.ReplaceAll(page, "  ", " ")
-	contains("EVALSHA <SHA-1 of take> " + strings.TrimSpace(fmt.Sprintln(args[2:]...)))
+	contains("EVALSHA <SHA-1 of allow> " + strings.TrimSpace(fmt.Sprintln(args[2:]...)))
 
 	set()
 	args[4] = now
-	reply, err := client.Eval(ctx, script.Take.Body, []string{key}, args[4:]...).Slice()
+	reply, err := client.Eval(ctx, script.Allow.Body, []string{key}, args[4:]...).Slice()
 	if err != nil || len(reply) != 5 {
 		t.Fatal(reply, err)
 	}

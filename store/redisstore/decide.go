@@ -137,7 +137,7 @@ func (s *server) decideRuns(ctx context.Context, runs []run, packed bool) {
 	for _, p := range packs {
 		commands = append(commands, s.command(ctx, p))
 	}
-	s.eval(ctx, &script.Take, commands)
+	s.eval(ctx, &script.Allow, commands)
 	heard := s.elapsed()
 	for i, p := range packs {
 		if err := read(p, commands[i], sent, heard); err != nil {
@@ -146,10 +146,10 @@ func (s *server) decideRuns(ctx context.Context, runs []run, packed bool) {
 	}
 }
 
-// command returns the EVALSHA of take for runs.
+// command returns the EVALSHA of allow for runs.
 func (s *server) command(ctx context.Context, runs []run) rediscall.Once {
 	key := func(i int) *script.Key { return &runs[i].Key }
-	return rediscall.New(ctx, byHash(&script.Take, script.TakeArgs(nil, len(runs), key, s.clock(), 0, script.Many))...)
+	return rediscall.New(ctx, byHash(&script.Allow, script.AllowArgs(len(runs), key, s.clock()))...)
 }
 
 // read sets the answers of calls.

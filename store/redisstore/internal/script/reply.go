@@ -10,9 +10,9 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// The reply of take is a list of numbers, except for the parts in quotes:
+// The replies of allow and take are lists of numbers, except for the parts in quotes:
 //
-//	many    now, then for each key a short answer
+//	allow   now, then for each key a short answer
 //	take    now, the slot of all, the instant from which there is room for a lease
 //	        (0: there is), then for each key a long answer; with a tag behind
 //	        it: tag, sequence, entry, floor, "value before"
@@ -31,8 +31,8 @@ import (
 //	-2      the key can't be decided; a call for it alone gets the error
 //	-3      the state was lost since the caller saw it
 
-// ErrReply is returned for a reply of another form.
-var ErrReply = errors.New("redisstore: the script's reply is not what it should be")
+// errReply is returned for a reply of another form.
+var errReply = errors.New("redisstore: the script's reply is not what it should be")
 
 const (
 	needsLog = -1
@@ -150,10 +150,10 @@ func (r *Reply) Answer(limits *Limits, calls int, states []State, now int64) (a 
 	return a
 }
 
-// End returns ErrReply unless the whole reply was read and well-formed.
+// End returns errReply unless the whole reply was read and well-formed.
 func (r *Reply) End() error {
 	if r.bad || r.at != len(r.list) {
-		return ErrReply
+		return errReply
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func FuzzParseBrake(f *testing.F) {
 	})
 }
 
-// TestReplyOfAnotherForm: a reply with a missing or extra part is ErrReply.
+// TestReplyOfAnotherForm: a reply with a missing or extra part is errReply.
 func TestReplyOfAnotherForm(t *testing.T) {
 	t.Parallel()
 	limits := limitsOf(store.Per(3, time.Second), store.Per(5, time.Minute).By(store.SlidingCounter))
@@ -67,7 +67,7 @@ func TestReplyOfAnotherForm(t *testing.T) {
 			bad[fmt.Sprint("nothing at ", i)] = none
 		}
 		for name, list := range bad {
-			if err := read(list); !errors.Is(err, ErrReply) {
+			if err := read(list); !errors.Is(err, errReply) {
 				t.Errorf("%v with %s: %v", good, name, err)
 			}
 		}
@@ -118,18 +118,18 @@ func TestArguments(t *testing.T) {
 	list := []Key{
 		{State: "a", Limits: bucket, Calls: 2}, {State: "b", Limits: bucket, Calls: 1, Seen: 44}, {State: "c", Logged: true, Limits: window, Calls: 3},
 	}
-	many := TakeArgs(nil, len(list), func(i int) *Key { return &list[i] }, "", 0, Many)
+	allow := AllowArgs(len(list), func(i int) *Key { return &list[i] }, "")
 	const of = "1 g7/1s/9 1 0 7 1285714 2 142857 1"
-	if got, want := fmt.Sprintln(many[2:]...), "4 a b c c:log  0 0 many 2 0 "+of+" 2 0 1 44 1 1 1 w5/60s 1 0 5 60000000 3 0\n"; got != want {
-		t.Errorf("many:\ngot  %swant %s", got, want)
+	if got, want := fmt.Sprintln(allow[2:]...), "4 a b c c:log  2 0 "+of+" 2 0 1 44 1 1 1 w5/60s 1 0 5 60000000 3 0\n"; got != want {
+		t.Errorf("allow:\ngot  %swant %s", got, want)
 	}
 	req := store.Request{
 		Charges: []store.Charge{{Key: "a", Limit: store.Per(7, time.Second).WithBurst(9), Cost: 1}},
 		MaxWait: time.Second, Hold: store.Hold{Max: 3, ID: "id", Lease: time.Minute},
 	}
 	list = []Key{{State: "a", Limits: bucket, Seen: 44}, {State: "c", Logged: true, Limits: window}}
-	take := TakeArgs(&req, len(list), func(i int) *Key { return &list[i] }, "5", 77, All)
-	if got, want := fmt.Sprintln(take[2:]...), "4 a c c:log a:held 5 1000000 77 take 1 0 "+of+" 1 44 1 1 1 w5/60s 1 0 5 60000000 1 0 hold 3 id 60000000 0\n"; got != want {
+	take := TakeArgs(&req, list, "5", 77, All)
+	if got, want := fmt.Sprintln(take[2:]...), "4 a c c:log a:held 5 1000000 77 take 0 "+of+" 44 1 1 w5/60s 1 0 5 60000000 0 hold 3 id 60000000 0\n"; got != want {
 		t.Errorf("take:\ngot  %swant %s", got, want)
 	}
 	receipt := &Receipt{Key: Key{State: "a", Limits: bucket, Places: []int{2}}, Tag: 1, Seq: 2, Floor: 3, Slot: 4, Entry: 5, Before: "1…"}

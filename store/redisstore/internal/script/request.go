@@ -10,12 +10,14 @@ import (
 // The arguments of the scripts. ARGV[1] is the clock of all: "" for the server's, or a
 // time in µs. A '+' after it makes keys live an hour longer, for tests.
 //
+//	allow   KEYS  state, log of each key where a limit is a sliding window
+//	        ARGV  clock, then for keys under the same limits: their number, 1 with
+//	              logs, limits, and for each key the number of its calls, seen
 //	take    KEYS  state, log of each key where a limit is a sliding window; leases
-//	        ARGV  clock, longest delay in µs, tag, mode, then for keys under the same
-//	              limits: their number, 1 with logs, limits, and for each key the
-//	              number of its calls, seen; "hold", max, id, lease, 1 without charges
-//	        seen  when the caller last saw the key; 0: never
-//	        mode  "take", "look", "find" or "many", see Mode
+//	        ARGV  clock, longest delay in µs, tag, mode, then for each key: 1 with a
+//	              log, limits, seen; "hold", max, id, lease, 1 without charges
+//	        mode  All, Look or Find
+//	seen          when the caller last saw the key; 0: never
 //	limits        their number, and for each: text, cost, units that have to be free
 //	              beyond it, maximum, period; of GCRA instead of the last two:
 //	              denominator of the emission interval, capacity, time of the cost,
@@ -42,60 +44,65 @@ type Key struct {
 	Limits *Limits
 	Places []int // of the limits' charges in the request
 	Seen   int64 // when a caller last saw the key, the earliest; 0: never
-	Calls  int32 // of Many
+	Calls  int32 // of allow
 	Logged bool  // the log is among KEYS
 }
 
-// Mode says how take handles keys.
-type Mode int
-
 // The modes of take.
 const (
-	All  Mode = iota // decide them as one request, all or nothing
-	Look             // report the state
-	Find             // report the state and the slots at which All would allow the request
-	Many             // decide each by itself, now or not at all
+	All  = "take" // decide the request, all or nothing
+	Look = "look" // report the state
+	Find = "find" // report the state and the slots at which All would allow the request
 )
 
-var modes = [...]any{"take", "look", "find", "many"}
-
-// TakeArgs returns the arguments of take for n keys. With Many, req is nil, and keys under the
-// same limits stand together.
-func TakeArgs(req *store.Request, n int, key func(i int) *Key, clock any, tag int64, mode Mode) []any {
-	shared := func(i int) bool { return mode == Many && i > 0 && key(i).Limits == key(i-1).Limits }
-	size, wait, hold := 7+4*n, int64(0), false
+// AllowArgs returns the arguments of allow for n keys, of which those under the same limits
+// stand together.
+func AllowArgs(n int, key func(i int) *Key, clock any) []any {
+	args := make([]any, 3, 6+4*n+len(key(0).Limits.args))
 	for i := range n {
-		if !shared(i) {
-			size += 2 + len(key(i).Limits.args)
-		}
-	}
-	if req != nil {
-		wait, hold = exact.MaxWait(req), req.Hold.Asked() && req.NeverFits() < 0
-	}
-	args := make([]any, 3, size+6*flag(hold))
-	for i := range n {
-		k := key(i)
-		if args = append(args, k.State); k.Logged {
-			args = append(args, rediskey.Log(k.State))
-		}
-	}
-	if hold {
-		args = append(args, rediskey.Held(key(0).State))
+		args = key(i).names(args)
 	}
 	args[2] = len(args) - 3
-	args = append(args, clock, wait, tag, modes[mode])
-	for i := 0; i < n; {
-		k, end := key(i), i+1
-		for end < n && shared(end) {
-			end++
+	args = append(args, clock)
+	for i, first, count := 0, 0, 0; i < n; i++ {
+		k := key(i)
+		if i == 0 || k.Limits != key(i-1).Limits {
+			first, count = len(args), 0
+			args = append(append(args, 0, flag(k.Logged)), k.Limits.args...)
 		}
-		args = append(append(args, end-i, flag(k.Logged)), k.Limits.args...)
-		for ; i < end; i++ {
-			args = append(args, max(key(i).Calls, 1), key(i).Seen)
-		}
+		count++
+		args[first] = count
+		args = append(args, max(k.Calls, 1), k.Seen)
+	}
+	return args
+}
+
+// TakeArgs returns the arguments of take for a request.
+func TakeArgs(req *store.Request, keys []Key, clock any, tag int64, mode string) []any {
+	hold := req.Hold.Asked() && req.NeverFits() < 0
+	args := make([]any, 3, 13+4*len(keys)+len(keys[0].Limits.args))
+	for i := range keys {
+		args = keys[i].names(args)
+	}
+	if hold {
+		args = append(args, rediskey.Held(keys[0].State))
+	}
+	args[2] = len(args) - 3
+	args = append(args, clock, exact.MaxWait(req), tag, mode)
+	for i := range keys {
+		k := &keys[i]
+		args = append(append(append(args, flag(k.Logged)), k.Limits.args...), k.Seen)
 	}
 	if hold {
 		args = append(args, "hold", req.Hold.Max, req.Hold.ID, req.Hold.Lease.Microseconds(), flag(req.Free()))
+	}
+	return args
+}
+
+// names appends the KEYS of a key.
+func (k *Key) names(args []any) []any {
+	if args = append(args, k.State); k.Logged {
+		args = append(args, rediskey.Log(k.State))
 	}
 	return args
 }

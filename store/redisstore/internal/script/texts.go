@@ -22,17 +22,19 @@ type Text struct {
 
 // The scripts, each joined from the parts that it needs. use runs the parts in the middle.
 var (
-	Take   = text("take", "1_number", "1_window", "2_clock", "3_log", "4_queue", "5_other", "6_held")
-	Settle = text("settle", "1_number", "1_window", "2_clock", "3_log", "4_queue", "5_other")
-	Brake  = text("brake", "1_number", "1_window", "2_clock", "3_log", "4_queue", "5_other")
+	Allow  = text("call allow", "1_key", "1_number", "1_window", "2_clock", "3_log", "4_queue", "5_other")
+	Take   = text("call take", "1_key", "1_number", "1_window", "2_clock", "3_log", "4_queue", "5_other", "6_held")
+	Settle = text("settle", "1_key", "1_number", "1_window", "2_clock", "3_log", "4_queue", "5_other")
+	Brake  = text("brake", "1_key", "1_number", "1_window", "2_clock", "3_log", "4_queue", "5_other")
 	Lease  = text("lease", "6_held")
 	Reset  = text("reset")
 	// Restore restores a loss of the server.
-	Restore = text("restore", "1_number", "1_window", "2_clock", "3_log", "4_queue", "5_other")
+	Restore = text("restore", "1_key", "1_number", "1_window", "2_clock", "3_log", "4_queue", "5_other")
 )
 
-func text(name string, parts ...string) Text {
-	body := read("0_key") + "use = function(part)\n" + read(parts...) + "return F[part]\nend\n" + read(name)
+// text joins the head of all scripts, the parts, and the files of the script itself.
+func text(files string, parts ...string) Text {
+	body := read("0_gcra") + "use = function(part)\n" + read(parts...) + "return F[part]\nend\n" + read(strings.Fields(files)...)
 	return Text{body, fmt.Sprintf("%x", sha1.Sum([]byte(body)))}
 }
 

@@ -3,6 +3,7 @@
 local function number(i) return ARGV[i] + 0 end
 local lift, pause, slack, cut, recovery, since = number(2) > 0, number(3), number(4), number(5) > 0, number(6), number(7)
 local tell, gap, lasts, unit = number(8) > 0, math.min(number(9), 1e12), number(10), number(11)
+use('K')
 use('C')
 local k = F.load({ state = 1, list = 2, limits = {} })
 k.limits, k.parts, k.keeps = k.parts, not k.value and {} or k.parts, true

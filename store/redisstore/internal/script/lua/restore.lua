@@ -4,6 +4,7 @@
 -- A limit remembers R, its restored state: ra, rb, rc. A caller's K raises R to K if K is
 -- larger, and raises the state by the difference. So callers may restore in any order, and
 -- each unit counts once.
+use('K')
 use('O')
 local a = 1
 local function text() a = a + 1 return ARGV[a] end

@@ -2,6 +2,7 @@
 local a = 1
 local function number() a = a + 1 return ARGV[a] + 0 end
 local function text() a = a + 1 return ARGV[a] end
+use('K')
 use('O')
 
 -- Whether a grade bounds the units that a booking can give back.

@@ -1,58 +1,12 @@
--- Numbers are whole and below 2^53, where doubles and their remainders are exact. Times are
--- microseconds since the Unix epoch. Functions have the names they have in package exact.
---
--- It takes longer to make a function than to run most steps of a decision. So functions are
--- fields of a few tables, and use('N') makes a table when a call needs it. The functions in
--- this file serve all calls. The tables:
---
---   N   large numbers       W   windows with a beginning       G   logs
---   C   clocks              Q   queues and credit              H   leases
---   O   limits that changed, a clock that stepped back
---
--- A value that is not weir's ends the script with WEIRSTATE. Nothing has changed then.
---
--- ARGV[1] is empty for the server's clock, or the time. A '+' behind it makes keys live
--- an hour longer, for tests.
-local F, use
-local now, longer = ARGV[1], 0
-if now == '' then
-  local t = redis.pcall('TIME')
-  if t.err then error('WEIRTIME ' .. t.err, 0) end -- Not all servers say of which command that is.
-  now = t[1] * 1000000 + t[2]
-else
-  local at, more = string.match(now, '^(%d+)(%+?)$')
-  now, longer = tonumber(at), more == '+' and 3600000 or 0
-end
-
-F = {
--- GCRA, the generic cell rate algorithm of ITU-T I.371. a and b are the theoretical arrival
--- time (TAT): whole microseconds, and the rest over q. w and r are the time of the units.
-gcra_slot = function(l, at, w, r)
-  local x, y = l.a + w - l.cw, l.b + r - l.cr
-  if y < 0 then x, y = x - 1, y + l.q elseif y >= l.q then x, y = x + 1, y - l.q end
-  if x < at then return at, at end
-  return x, y > 0 and x + 1 or x
-end,
-
-gcra_book = function(l, at, w, r)
-  local x, y, q = l.a, l.b + r, l.q
-  if x < at then x, y = at, r end
-  x = x + w
-  if y >= q then
-    local rest = y % q
-    x, y = x + (y - rest) / q, rest
-  end
-  l.a, l.b = x, y
-end,
-
+if part == 'K' and not F.load then
 -- The instant from which a limit is as if never used.
-lapse = function(l, newest)
+F.lapse = function(l, newest)
   local kind = l.kind
   if kind == 'g' then return l.b > 0 and l.a + 1 or l.a end
   if kind == 'w' then return newest + l.p end
   if kind == 'c' then return (l.b > 0 and l.a + 2 * l.p) or (l.c > 0 and l.a + l.p) or l.a end
   return l.b > 0 and l.a + l.p or l.a
-end,
+end
 
 -- The value of a key, version 1:
 --
@@ -79,7 +33,7 @@ end,
 -- exact.Queue and exact.Part for the other names.
 
 -- Reads a limit at a place, and returns the place after it; nil if another limit is there.
-load_part = function(l, value, i)
+F.load_part = function(l, value, i)
   local spec, a, b, c, j = string.match(value, '^([^;=|]+)=(%d+)%.?(%d*)%.?(%d*)()', i)
   if spec ~= l.spec then return end
   local kind = l.kind
@@ -104,10 +58,10 @@ load_part = function(l, value, i)
   l.a, l.b = a, b
   if l.new or l.left then l.new, l.left = nil, nil end
   return j
-end,
+end
 
 -- Reads the optional parts after the birth.
-load_rest = function(k, value, i)
+F.load_rest = function(k, value, i)
   while i <= #value do
     local kind = string.sub(value, i, i + 1)
     i = i + 2
@@ -127,16 +81,14 @@ load_rest = function(k, value, i)
       i = ends
     end
   end
-end,
+end
 
 -- Reads the key at KEYS[k.state], with its log at KEYS[k.list] if the call names one. seen is
 -- the text of the time at which the caller last saw the key; '0': never. If the call can't
 -- be decided, k.undecided is the code of reply.go.
-load = function(k, seen)
+F.load = function(k, seen)
   local limits, list = k.limits, k.list
   k.parts, k.born, k.v = limits, now, now
-  k.queue, k.clock, k.log, k.birth = false, false, false, false
-  if k.undecided or k.shifted or k.restored then k.undecided, k.shifted, k.restored = nil end
   local value, n, odd, ahead = redis.call('GET', KEYS[k.state]), #limits, false, false
   k.value = value
   if not value then
@@ -212,10 +164,10 @@ load = function(k, seen)
   end
   if seen and seen ~= '0' and (k.restored or k.born) > seen + 0 then k.undecided = -3 end -- It was lost since.
   return k
-end,
+end
 
 -- Finds the earliest slot at which all limits admit n calls.
-find = function(k, n)
+F.find = function(k, n)
   local c, limits, v, b, q = k.clock, k.limits, k.v, k.v, k.queue
   if q and q.last > b then b = q.last end
   if c then b = F.C.floor(c, b, now) end
@@ -262,11 +214,11 @@ find = function(k, n)
   end
   k.floor, k.slot, k.real, k.latest, k.natural, k.standing = f, s, real, latest, natural, standing
   return latest
-end,
+end
 
 -- Takes the units of n calls at the slot that find returned. Every limit of the key counts
 -- them, also one that the call does not name. A tag asks for a receipt.
-book = function(k, n, tag)
+F.book = function(k, n, tag)
   local limits, most, logged, q = k.limits, 0, false, k.queue
   for i = 1, #limits do
     local units = limits[i].cost * n
@@ -305,9 +257,9 @@ book = function(k, n, tag)
     k.clock = k.standing
     F.C.book(k.clock, k.slot, most, now)
   end
-end,
+end
 
-save = function(k)
+F.save = function(k)
   local text, parts, born = '1', k.parts, k.born
   local n, birth = #parts, k.birth or string.format('%d', born)
   for i = 1, n do
@@ -336,12 +288,12 @@ save = function(k)
   if k.log then text = text .. F.G.save_value(k) end
   if k.restored then text = text .. F.O.save_restored(k) end
   return text
-end,
+end
 
 -- Writes the key. It lives until the state has lapsed, in milliseconds, rounded up, and one
 -- more for servers that expire at the millisecond. If units can be given back, or limits are
 -- left out, its TTL never becomes shorter than before.
-write = function(k)
+F.write = function(k)
   local parts, v, at, newest = k.parts, 0, now, k.log and k.log.newest or 0
   if k.log and not F.G.save(k.log, parts) then k.log = false end
   for i = 1, #parts do
@@ -366,5 +318,5 @@ write = function(k)
   local lives = string.format('%d', px)
   redis.call('SET', KEYS[k.state], F.save(k), 'PX', lives)
   if k.log then redis.call('PEXPIRE', KEYS[k.list], lives) end
-end,
-}
+end
+end
