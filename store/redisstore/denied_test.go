@@ -34,8 +34,8 @@ func deniedBy(s *Store, req *store.Request) (d store.Decision, ok bool) {
 	if !s.combines(req) {
 		return d, false
 	}
-	q := s.question(req)
-	return s.denied(&q, req)
+	c := s.callOf(req)
+	return s.denied(&c, req)
 }
 
 func TestRefusedKeyIsRefusedWithoutRedis(t *testing.T) {
