@@ -53,8 +53,7 @@ func LimitsOf(charges []store.Charge) *Limits {
 		p := &r.Pace
 		each := p.Span(min(l.costs[i], r.Max))
 		l.args = append(l.args, p.Den, p.Full.Whole, p.Full.Rem, each.Whole, each.Rem)
-		if more != 0 {
-			need := p.Span(l.needs[i])
+		if need := p.Span(l.needs[i]); more != 0 {
 			l.args = append(l.args, need.Whole, need.Rem)
 		}
 	}

@@ -161,9 +161,7 @@ func (r *Reply) End() error {
 // View sets the outcomes of a key's charges, at places of the request, by the states of the
 // limits. It returns the decision's part about the key.
 func (a *Answer) View(limits *Limits, states []State, places []int, outcomes []exact.Outcome, key int, now int64) exact.Seen {
-	var none exact.Clock
-	clock := &none
-	seen := exact.Seen{Slot: a.Slot, Clock: a.Clock, Others: a.Others}
+	clock, seen := new(exact.Clock), exact.Seen{Slot: a.Slot, Clock: a.Clock, Others: a.Others}
 	if a.Clock != nil {
 		clock = &a.Clock.Clock
 	}
@@ -183,8 +181,7 @@ func (a *Answer) View(limits *Limits, states []State, places []int, outcomes []e
 func (r *Reply) Receipt(k Key, a *Answer) *Receipt {
 	c := &Receipt{Key: k, Tag: r.Number(), Seq: r.Number(), Entry: r.Number(), Floor: r.Number(), Before: r.Text(), Slot: a.Slot, Real: a.Real}
 	for i := range a.States {
-		l := &k.Limits.Rules[i]
-		if k.Limits.costs[i] > 0 && exact.InRealTime(l.Limit.Algorithm) {
+		if l := &k.Limits.Rules[i]; k.Limits.costs[i] > 0 && exact.InRealTime(l.Limit.Algorithm) {
 			c.starts = append(c.starts, exact.Window{Algorithm: l.Limit.Algorithm, Period: l.Period, Start: a.States[i].A})
 		}
 	}
@@ -198,8 +195,7 @@ func ParseBrake(payload string) (name string, clock store.Clock, ok bool) {
 	if len(list) != 4 {
 		return "", nil, false
 	}
-	m := &exact.Move{}
-	old := true
+	m, old := &exact.Move{}, true
 	m.Clock, ok = redisstate.ParseClock(list[0])
 	if list[1] != "0" {
 		m.Before, old = redisstate.ParseClock(list[1])

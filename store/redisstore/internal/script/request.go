@@ -64,14 +64,13 @@ func AllowArgs(n int, key func(i int) *Key, clock any) []any {
 	}
 	args[2] = len(args) - 3
 	args = append(args, clock)
-	for i, first, count := 0, 0, 0; i < n; i++ {
+	for i, number := 0, 0; i < n; i++ {
 		k := key(i)
 		if i == 0 || k.Limits != key(i-1).Limits {
-			first, count = len(args), 0
+			number = len(args)
 			args = append(append(args, 0, flag(k.Logged)), k.Limits.args...)
 		}
-		count++
-		args[first] = count
+		args[number] = args[number].(int) + 1
 		args = append(args, max(k.Calls, 1), k.Seen)
 	}
 	return args
@@ -167,8 +166,7 @@ func RestoreArgs(state string, m *store.Memory, clock any) []any {
 	if m.Spent == nil {
 		id = ""
 	}
-	args := make([]any, 0, 12+7*len(m.Limits))
-	args = append(args, nil, nil, 3, state, rediskey.Log(state), rediskey.Restored(state, m.ID), clock, int64(m.At), int64(m.Last), int64(m.Ahead), int64(m.SpentAt), id, len(m.Limits))
+	args := append(make([]any, 0, 12+7*len(m.Limits)), nil, nil, 3, state, rediskey.Log(state), rediskey.Restored(state, m.ID), clock, int64(m.At), int64(m.Last), int64(m.Ahead), int64(m.SpentAt), id, len(m.Limits))
 	for i := range m.Limits {
 		args = append(args, redisstate.FormatLimit(&m.Limits[i]))
 		for _, of := range [][]store.Used{m.Known, m.Spent} {

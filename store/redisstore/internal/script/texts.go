@@ -22,13 +22,12 @@ type Text struct {
 
 // The scripts, each joined from the parts that it needs. use runs the parts in the middle.
 var (
-	Allow  = text("call allow", "1_key", "1_number", "1_window", "2_clock", "3_log", "4_queue", "5_other")
-	Take   = text("call take", "1_key", "1_number", "1_window", "2_clock", "3_log", "4_queue", "5_other", "6_held")
-	Settle = text("settle", "1_key", "1_number", "1_window", "2_clock", "3_log", "4_queue", "5_other")
-	Brake  = text("brake", "1_key", "1_number", "1_window", "2_clock", "3_log", "4_queue", "5_other")
-	Lease  = text("lease", "6_held")
-	Reset  = text("reset")
-	// Restore restores a loss of the server.
+	Allow   = text("call allow", "1_key", "1_number", "1_window", "2_clock", "3_log", "4_queue", "5_other")
+	Take    = text("call take", "1_key", "1_number", "1_window", "2_clock", "3_log", "4_queue", "5_other", "6_held")
+	Settle  = text("settle", "1_key", "1_number", "1_window", "2_clock", "3_log", "4_queue", "5_other")
+	Brake   = text("brake", "1_key", "1_number", "1_window", "2_clock", "3_log", "4_queue", "5_other")
+	Lease   = text("lease", "6_held")
+	Reset   = text("reset")
 	Restore = text("restore", "1_key", "1_number", "1_window", "2_clock", "3_log", "4_queue", "5_other")
 )
 
