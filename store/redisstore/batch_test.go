@@ -24,7 +24,7 @@ func batch(s *Store, reqs []store.Request) ([]store.Decision, []error) {
 	queues := map[*queue][]combine.Group[keys.Key, call]{}
 	for i := range reqs {
 		key := keys.Of(&reqs[i].Charges[0])
-		calls[i] = new(s.callOf(&reqs[i]))
+		calls[i] = &call{limits: s.limits.of(reqs[i].Charges)}
 		of := s.queues.of(ctx, key)
 		at := slices.IndexFunc(queues[of], func(g combine.Group[keys.Key, call]) bool { return g.Key == key })
 		if at < 0 {
@@ -40,8 +40,9 @@ func batch(s *Store, reqs []store.Request) ([]store.Decision, []error) {
 	}
 	ds, errs := make([]store.Decision, len(reqs)), make([]error, len(reqs))
 	for i := range reqs {
+		q := s.question(&reqs[i])
 		var decided bool
-		if ds[i], decided, errs[i] = s.conclude(&reqs[i], calls[i], nil); !decided {
+		if ds[i], decided, errs[i] = s.conclude(&reqs[i], &q, calls[i], nil); !decided {
 			ds[i], errs[i] = s.takeAlone(ctx, &reqs[i])
 		}
 	}

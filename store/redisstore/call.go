@@ -5,26 +5,16 @@ import (
 
 	"github.com/goweir/weir/internal/exact"
 	"github.com/goweir/weir/store"
-	"github.com/goweir/weir/store/redisstore/internal/deny"
 	"github.com/goweir/weir/store/redisstore/internal/script"
 )
 
 // call is a request for units of one key, now or not at all, and its answer.
 type call struct {
-	limits  *script.Limits
-	refusal *deny.Place[*script.Limits, *answer] // the place for a remembered one
-	turn    uint64                               // of that place
-	seen    int64                                // see script.Key
-	answer  *answer                              // nil before the round trip
-	nth     int64                                // among the calls decided together
-	err     error
-}
-
-// callOf returns the call for a request that combines.
-func (s *Store) callOf(req *store.Request) call {
-	c := &req.Charges[0]
-	refusal := s.denials.Place(c.Scope, c.Key)
-	return call{limits: s.limits.of(req.Charges), refusal: refusal, turn: refusal.Turn(), seen: seen(req, 0)}
+	limits *script.Limits
+	seen   int64   // see script.Key
+	answer *answer // nil before the round trip
+	place  int64   // among the calls decided together
+	err    error
 }
 
 // answer is the script's answer to calls of one key under the same limits, which the script
@@ -44,10 +34,10 @@ func (c *call) lost() bool { return c.answer.Lost() && c.seen > 0 && c.seen <= c
 func (c *call) decision(req *store.Request, now int64) store.Decision {
 	var room [4]exact.Outcome
 	outcomes := append(room[:0], make([]exact.Outcome, len(req.Charges))...)
-	v := exact.Verdict{Allowed: c.nth < c.answer.Calls, Now: now, Slot: now}
+	v := exact.Verdict{Allowed: c.place < c.answer.Calls, Now: now, Slot: now}
 	a, states := &c.answer.Answer, c.answer.States
 	var before [4]script.State
-	if later := a.Calls - c.nth - 1; v.Allowed && later > 0 {
+	if later := a.Calls - c.place - 1; v.Allowed && later > 0 {
 		states = c.limits.Before(before[:0], states, later)
 	}
 	seen := a.View(c.limits, states, nil, outcomes, 0, now)

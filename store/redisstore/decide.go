@@ -164,7 +164,7 @@ func read(runs []run, c rediscall.Once, sent, heard time.Duration) error {
 		a := &answer{now: now, seen: r.Seen, sent: sent, heard: heard}
 		a.Answer = list.Answer(r.Limits, int(r.Calls), a.states[:0], now)
 		for j, of := range r.calls {
-			of.answer, of.nth, of.err = a, int64(j), nil // An earlier error may have been of another key.
+			of.answer, of.place, of.err = a, int64(j), nil // An earlier error may have been of another key.
 		}
 	}
 	return list.End()

@@ -34,8 +34,8 @@ func deniedBy(s *Store, req *store.Request) (d store.Decision, ok bool) {
 	if !s.combines(req) {
 		return d, false
 	}
-	c := s.callOf(req)
-	return s.denied(&c, req)
+	q := s.question(req)
+	return s.denied(&q, req)
 }
 
 func TestRefusedKeyIsRefusedWithoutRedis(t *testing.T) {

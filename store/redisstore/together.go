@@ -10,6 +10,8 @@ import (
 	"github.com/goweir/weir/internal/keys"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/redisstore/internal/combine"
+	"github.com/goweir/weir/store/redisstore/internal/deny"
+	"github.com/goweir/weir/store/redisstore/internal/script"
 )
 
 // combines reports whether a request shares round trips: it takes units of one key, now or
@@ -18,14 +20,30 @@ func (s *Store) combines(req *store.Request) bool {
 	return s.client != nil && req.MaxWait == 0 && !req.Cancelable && !req.Hold.Asked() && req.Restore == nil && !req.Free() && keys.One(req.Charges) && req.NeverFits() < 0
 }
 
+type place = deny.Place[*script.Limits, *answer]
+
+// question identifies a request that combines.
+type question struct {
+	limits *script.Limits
+	place  *place
+	turn   uint64
+}
+
+func (s *Store) question(req *store.Request) question {
+	c := &req.Charges[0]
+	place := s.denials.Place(c.Scope, c.Key)
+	return question{s.limits.of(req.Charges), place, place.Turn()}
+}
+
 // takeTogether decides a request that combines.
 func (s *Store) takeTogether(ctx context.Context, req *store.Request) (store.Decision, error) {
-	c, key := s.callOf(req), keys.Of(&req.Charges[0])
-	if d, ok := s.denied(&c, req); ok {
+	q := s.question(req)
+	if d, ok := s.denied(&q, req); ok {
 		return d, nil
 	}
-	c, _, err := s.queues.of(ctx, key).Do(ctx, key, c)
-	d, decided, err := s.conclude(req, &c, err)
+	key := keys.Of(&req.Charges[0])
+	done, _, err := s.queues.of(ctx, key).Do(ctx, key, call{limits: q.limits, seen: seen(req, 0)})
+	d, decided, err := s.conclude(req, &q, &done, err)
 	if !decided {
 		return s.takeAlone(ctx, req) // It tries a few times.
 	}
@@ -37,7 +55,7 @@ func (s *Store) takeTogether(ctx context.Context, req *store.Request) (store.Dec
 
 // conclude returns the decision of a call. decided is false if nothing was decided, and the
 // request has to be taken alone.
-func (s *Store) conclude(req *store.Request, done *call, failed error) (d store.Decision, decided bool, err error) {
+func (s *Store) conclude(req *store.Request, q *question, done *call, failed error) (d store.Decision, decided bool, err error) {
 	a, c := done.answer, &req.Charges[0]
 	failed = cmp.Or(failed, done.err)
 	switch {
@@ -51,29 +69,29 @@ func (s *Store) conclude(req *store.Request, done *call, failed error) (d store.
 		return d, false, nil
 	}
 	for i := range req.Seen {
-		a.See(done.limits, i, a.now, &req.Seen[i])
+		a.See(q.limits, i, a.now, &req.Seen[i])
 	}
-	if done.nth < a.Calls {
-		done.refusal.Forget()
+	if done.place < a.Calls {
+		q.place.Forget()
 	} else {
-		done.refusal.Changed(c.Scope, c.Key, done.limits)
+		q.place.Changed(c.Scope, c.Key, q.limits)
 		if a.Plain {
-			s.denials.Put(done.refusal, done.turn, c.Scope, c.Key, done.limits, a, a.sent, a.sent+time.Duration(a.Real-a.now)*time.Microsecond)
+			s.denials.Put(q.place, q.turn, c.Scope, c.Key, q.limits, a, a.sent, a.sent+time.Duration(a.Real-a.now)*time.Microsecond)
 		}
 	}
 	return done.decision(req, a.now), true, nil
 }
 
 // denied returns a remembered refusal of an equal request.
-func (s *Store) denied(of *call, req *store.Request) (d store.Decision, ok bool) {
+func (s *Store) denied(q *question, req *store.Request) (d store.Decision, ok bool) {
 	c := &req.Charges[0]
-	a, clock, ok := s.denials.Get(of.refusal, c.Scope, c.Key, of.limits, s.elapsed)
+	a, clock, ok := s.denials.Get(q.place, c.Scope, c.Key, q.limits, s.elapsed)
 	if !ok || s.closed.Load() {
 		return d, false
 	}
 	// The server's clock is at least this far.
 	now := a.now + max(int64((clock-a.heard)/time.Microsecond), 0) // The answer may have come since the look at the clock.
-	d = (&call{limits: of.limits, answer: a, nth: a.Calls}).decision(req, now)
+	d = (&call{limits: q.limits, answer: a, place: a.Calls}).decision(req, now)
 	d.Source = store.SourceDenyCache
 	clear(req.Seen)
 	return d, true
@@ -81,11 +99,11 @@ func (s *Store) denied(of *call, req *store.Request) (d store.Decision, ok bool)
 
 // started is a call begun by Start.
 type started struct {
-	store   *Store
-	call    call
-	pending combine.Pending[keys.Key, call]
-	done    <-chan struct{}
-	req     *store.Request
+	store    *Store
+	pending  combine.Pending[keys.Key, call]
+	done     <-chan struct{}
+	question question
+	req      *store.Request
 }
 
 // unused holds started calls for reuse.
@@ -100,10 +118,10 @@ func (s *Store) Start(ctx context.Context, of store.Store, req *store.Request) s
 		return nil
 	}
 	st := unused.Get().(*started)
-	*st = started{store: s, call: s.callOf(req), req: req, done: atOnce}
-	if _, ok := s.denied(&st.call, req); !ok {
+	*st = started{store: s, question: s.question(req), req: req, done: atOnce}
+	if _, ok := s.denied(&st.question, req); !ok {
 		key := keys.Of(&req.Charges[0])
-		st.pending = s.queues.of(ctx, key).Start(ctx, key, st.call)
+		st.pending = s.queues.of(ctx, key).Start(ctx, key, call{limits: st.question.limits, seen: seen(req, 0)})
 		st.done = st.pending.Done()
 	}
 	return st
@@ -124,10 +142,10 @@ func (st *started) Leave() bool {
 // Decision implements [store.Started].
 func (st *started) Decision() (d store.Decision, done bool, err error) {
 	if st.done == atOnce {
-		d, done = st.store.denied(&st.call, st.req) // The refusal may end meanwhile.
+		d, done = st.store.denied(&st.question, st.req) // The refusal may end meanwhile.
 	} else {
 		c, failed := st.pending.Result()
-		d, done, err = st.store.conclude(st.req, &c, failed)
+		d, done, err = st.store.conclude(st.req, &st.question, &c, failed)
 	}
 	*st = started{}
 	unused.Put(st)
