@@ -78,8 +78,7 @@ func AllowArgs(n int, key func(i int) *Key, clock any) []any {
 
 // TakeArgs returns the arguments of take for a request.
 func TakeArgs(req *store.Request, keys []Key, clock any, tag int64, mode string) []any {
-	hold := req.Hold.Asked() && req.NeverFits() < 0
-	args := make([]any, 3, 13+4*len(keys)+len(keys[0].Limits.args))
+	args, hold := make([]any, 3, 13+4*len(keys)+len(keys[0].Limits.args)), req.Hold.Asked() && req.NeverFits() < 0
 	for i := range keys {
 		args = keys[i].names(args)
 	}
