@@ -89,8 +89,7 @@ func (s *Store) due(ctx context.Context, charges []store.Charge) (*memory.Restor
 const (
 	// alone is the time from a single failure to the search.
 	alone = 100 * time.Millisecond
-	// again is the time from a search to the next one: a primary that evicts keys loses one
-	// after the other.
+	// again is the time from a failed search to the next one.
 	again = time.Second
 	// pace is the maximum number of keys per second that are restored in the background.
 	pace = 1000
@@ -100,11 +99,15 @@ const (
 	maxTries = 60
 )
 
-// lost notes that the primary has lost the keys of a call, and starts a search.
+// lost notes that the primary has lost the keys of a call. It starts a search, at most once a
+// second: a primary that evicts keys loses one after the other.
 func (s *Store) lost(req *store.Request) {
 	s.memory.Lose(req.Charges, req.Seen)
 	s.losses.Add(1)
-	s.restoreAll(0)
+	now := s.clock.read().UnixMicro()
+	if last := s.lostAt.Load(); now-last > 1_000_000 && s.lostAt.CompareAndSwap(last, now) {
+		s.restoreAll(0)
+	}
 }
 
 // restoreAll restores keys without calls, in the background and after a delay. A search that
@@ -115,16 +118,15 @@ func (s *Store) restoreAll(delay time.Duration) {
 	}
 }
 
-// searchAll searches, and again later if the search failed or another one was asked for.
 func (s *Store) searchAll() {
-	asked := s.searches.Load()
-	if s.search() {
-		s.tries = 0
-	} else if s.tries++; s.tries < maxTries {
-		asked = 0 // One slow answer must not end the search for good.
-	}
-	if !s.searches.CompareAndSwap(asked, 0) {
-		time.AfterFunc(again, s.searchAll)
+	for asked := int32(0); !s.searches.CompareAndSwap(asked, 0); {
+		asked = s.searches.Load()
+		if s.search() {
+			s.tries = 0
+		} else if s.tries++; s.tries < maxTries {
+			time.AfterFunc(again, s.searchAll) // One slow answer must not end the search for good.
+			return
+		}
 	}
 }
 

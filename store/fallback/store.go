@@ -34,6 +34,7 @@ type Store struct {
 	searches atomic.Int32 // asked for by restoreAll and not ended
 	tries    int          // searches that failed in a row
 	losses   atomic.Int64 // so far
+	lostAt   atomic.Int64 // the last loss with a search, by this process's clock
 	brakes   brakes.Pending
 	failed   atomic.Pointer[store.Request] // looks at the keys of the last failed call
 	alone    sync.Once                     // logs the first decision without the primary
