@@ -48,13 +48,13 @@ func TestLevelNeverIdentified(t *testing.T) {
 		{"one has an organisation", true, 50, 0},
 	} {
 		var told []error
-		now := -1
+		n := -1
 		g := guard(t, middleware.Config{
 			Limiter: on(t, httpcases.Always{}, "api", weir.PerHour(1)), Key: weir.KeyStatic("ann"),
 			Levels: []middleware.Level{{
 				Limiter: on(t, httpcases.Always{}, "org", weir.PerHour(1)), SkipNoKey: tt.skip,
 				Key: func(*http.Request) (string, error) {
-					if now == tt.org {
+					if n == tt.org {
 						return "an organisation", nil
 					}
 					return "", weir.ErrNoKey
@@ -62,7 +62,7 @@ func TestLevelNeverIdentified(t *testing.T) {
 			}},
 			OnError: func(_ *http.Request, err error) { told = append(told, err) },
 		})
-		for now = range 300 {
+		for n = range 300 {
 			g.Check(httptest.NewRecorder(), request(t.Context()))
 		}
 		if len(told) != tt.want || tt.want == 1 && (!errors.Is(told[0], middleware.ErrNeverIdentified) || !strings.Contains(told[0].Error(), "org")) {

@@ -44,10 +44,17 @@ return {decide(), written}`
 	ctx, client := context.Background(), redistest.Start(t).Client()
 	for range long.Or(20_000, 2000) {
 		limit := store.Per(1+rand.Int64N(9), time.Duration(1+rand.IntN(5000))*100*time.Microsecond).WithBurst(4 + rand.Int64N(5))
+		if rand.IntN(10) == 0 {
+			limit = store.Per(4+rand.Int64N(5), limit.Period).By(store.FixedWindow)
+		}
 		req := charge("key", 1+rand.Int64N(3), limit)
 		req.Charges[0].Reserve = max(rand.Int64N(4)-2, 0)
+		if rand.IntN(10) == 0 {
+			req.Charges = append(req.Charges, charge("key", 1, store.Per(9, time.Second)).Charges...)
+		}
 		born := now - rand.Int64N(1_100_000) + 100_000 // a few in the future
-		tat := max(now-born+rand.Int64N(4000)*100-100_000, 0)
+		// After the call, the state lapses about a whole millisecond from now.
+		tat := max(now-born-limit.Period.Microseconds()*req.Charges[0].Cost/limit.Rate+rand.Int64N(400)*1000+rand.Int64N(3)-1, 0)
 		value := "no state"
 		switch format := rand.IntN(3 * len(formats)); {
 		case format < len(formats):
@@ -57,7 +64,7 @@ return {decide(), written}`
 		case format < 3*len(formats)-2:
 			value = "" // no key
 		}
-		key := script.Key{State: name, Limits: script.LimitsOf(req.Charges), Calls: 1, Seen: max(rand.Int64N(2)*(born+rand.Int64N(3)-1), 0)}
+		key := script.Key{State: name, Limits: script.LimitsOf(req.Charges), Calls: max(1, rand.Int32N(8)-5), Seen: max(rand.Int64N(2)*(born+rand.Int64N(3)-1), 0)}
 		args := script.AllowArgs(1, func(int) *script.Key { return &key }, now)
 		var got [2]string
 		for i, body := range []string{body, other} {
@@ -74,7 +81,7 @@ return {decide(), written}`
 			got[i] = fmt.Sprint(reply)
 		}
 		if got[0] != got[1] {
-			t.Fatalf("%v with a reserve of %d, value %q, last seen %d:\nplain %s\nany   %s", limit, req.Charges[0].Reserve, value, key.Seen, got[0], got[1])
+			t.Fatalf("%d calls for %v, value %q, last seen %d:\nplain %s\nany   %s", key.Calls, req.Charges, value, key.Seen, got[0], got[1])
 		}
 	}
 }
