@@ -1,5 +1,5 @@
 // Package redisstate reads the state that package redisstore keeps in Redis. The grammar
-// stands in store/redisstore/internal/script/lua/1_key.lua, beside the code that writes
+// stands in store/redisstore/internal/script/lua/1_value.lua, beside the code that writes
 // it. Bounds are those of the scripts: a value that the scripts refuse is an error here.
 //
 // It is no part of package script, as programs that only look at states need it too, and

@@ -12,7 +12,7 @@ import (
 )
 
 //go:embed lua/*.lua
-var parts embed.FS
+var files embed.FS
 
 // Text is a script, and the hash by which a server knows it: a string, in an any for commands.
 type Text struct {
@@ -20,28 +20,31 @@ type Text struct {
 	Hash any
 }
 
-// The scripts, each joined from the parts that it needs. use runs the parts in the middle.
+// anyKey has the parts that decide for any key.
+const anyKey = "1_value 1_decide 1_number 1_window 2_clock 3_log 4_queue 4_grades 5_limits 5_loss"
+
+// The scripts, each joined from the parts that it needs, which use runs, and its own files.
 var (
-	Allow   = text("call allow", "1_key", "1_number", "1_window", "2_clock", "3_log", "4_queue", "5_other")
-	Take    = text("call take", "1_key", "1_number", "1_window", "2_clock", "3_log", "4_queue", "5_other", "6_held")
-	Settle  = text("settle", "1_key", "1_number", "1_window", "2_clock", "3_log", "4_queue", "5_other")
-	Brake   = text("brake", "1_key", "1_number", "1_window", "2_clock", "3_log", "4_queue", "5_other")
-	Lease   = text("lease", "6_held")
-	Reset   = text("reset")
-	Restore = text("restore", "1_key", "1_number", "1_window", "2_clock", "3_log", "4_queue", "5_other")
+	Allow   = text(anyKey, "call allow")
+	Take    = text(anyKey+" 6_held", "call take")
+	Settle  = text(anyKey, "settle")
+	Brake   = text(anyKey, "brake")
+	Lease   = text("6_held", "lease")
+	Reset   = text("", "reset")
+	Restore = text(anyKey, "restore")
 )
 
 // text joins the head of all scripts, the parts, and the files of the script itself.
-func text(files string, parts ...string) Text {
-	body := read("0_gcra") + "use = function(part)\n" + read(parts...) + "return F[part]\nend\n" + read(strings.Fields(files)...)
+func text(parts, own string) Text {
+	body := read("0_gcra") + "use = function(part)\n" + read(parts) + "return F[part]\nend\n" + read(own)
 	return Text{body, fmt.Sprintf("%x", sha1.Sum([]byte(body)))}
 }
 
 // read returns files without the comments and indents, which servers don't need.
-func read(names ...string) string {
+func read(names string) string {
 	var b strings.Builder
-	for _, name := range names {
-		part, err := parts.ReadFile("lua/" + name + ".lua")
+	for name := range strings.FieldsSeq(names) {
+		part, err := files.ReadFile("lua/" + name + ".lua")
 		if err != nil {
 			panic(err)
 		}

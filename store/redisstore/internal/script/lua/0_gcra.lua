@@ -6,8 +6,8 @@
 -- functions of any key to F. The tables:
 --
 --   N   large numbers       W   windows with a beginning       G   logs
---   C   clocks              Q   queues and credit              H   leases
---   O   limits that changed, a clock that stepped back
+--   C   clocks              Q   queues and credit              E   grades of credit
+--   H   leases              O   limits that changed            S   losses, clocks that stepped back
 --
 -- A value that is not weir's ends the script with WEIRSTATE. Nothing has changed then.
 --

@@ -82,7 +82,7 @@ note = function(k, l, seq)
     popped, n, i = true, n - 1, ends
   end
   l.grades = string.format(n > 0 and '%d.%d.%d.%d.%d.' or '%d.%d.%d.%d.%d', n + 1, seq, slot, w, r) .. string.sub(grades, i)
-  if n == 8 then use('O').merge(l) end
+  if n == 8 then use('E').merge(l) end
 end,
 
 -- Notes the booking that opened a window or added the limit. a and b are from before it.

@@ -4,6 +4,7 @@ local function number() a = a + 1 return ARGV[a] + 0 end
 local function text() a = a + 1 return ARGV[a] end
 use('K')
 use('O')
+use('E')
 
 -- Whether a grade bounds the units that a booking can give back.
 local function binds(g, b, k) return g[1] > b.seq and (g[3] == 0 or g[2] > k.slot - k.born) end
@@ -17,7 +18,7 @@ end
 -- Takes returned units off the grades from first on. Grades with as much slack or more go.
 local function lower(l, first, w, r)
   local list, n = {}, 0
-  for i, g in ipairs(F.O.grades(l)) do
+  for i, g in ipairs(F.E.load(l)) do
     if i >= first and g[3] > 0 then
       g[3], g[4] = less(g[3], g[4], w, r, l.q)
       if g[3] < 1 then g[3], g[4] = 1, 0 end
@@ -28,7 +29,7 @@ local function lower(l, first, w, r)
     n = n + 1
     list[n] = g
   end
-  F.O.set_grades(l, list)
+  F.E.save(l, list)
 end
 
 -- A bucket that was full since has forgotten the booking.
@@ -48,7 +49,7 @@ local function settle_bucket(k, l, b)
       F.gcra_book(l, b.floor, F.N.span(l, b.to))
     end
   else
-    local first, list = 1, F.O.grades(l)
+    local first, list = 1, F.E.load(l)
     while list[first] and not binds(list[first], b, k) do first = first + 1 end
     local e, w, r = list[first], F.N.span(l, math.abs(b.cost - b.to))
     if e and e[3] == 0 then return false end
