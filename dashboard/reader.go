@@ -53,8 +53,8 @@ func (r *reading) index() {
 }
 
 // age returns the age of a key's state: a reading may leave out keys.
-func (r *reading) age(k *inspect.Key, now time.Time) time.Duration {
-	return now.Sub(r.at) + r.newest[k.Server].Sub(k.At)
+func (r *reading) age(k *inspect.Key, now time.Time) inspect.Span {
+	return inspect.Span(now.Sub(r.at) + r.newest[k.Server].Sub(k.At))
 }
 
 // view is the last reading, and the reason why there is no newer one.

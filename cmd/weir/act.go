@@ -104,11 +104,11 @@ of the key.`,
 }
 
 func sayPaused(before, after *inspect.Key) string {
-	format := "15:04:05 MST"
-	if after.Brake.Pause >= 12*time.Hour {
+	format, pause := clock, time.Duration(after.Brake.Pause)
+	if pause >= 12*time.Hour {
 		format = "2006-01-02 " + format
 	}
-	text := fmt.Sprintf("%s is paused for %s, until %s by the server's clock.", after.Text(), inspect.Short(after.Brake.Pause), after.At.Add(after.Brake.Pause).UTC().Format(format))
+	text := fmt.Sprintf("%s is paused for %s, until %s by the server's clock.", after.Text(), after.Brake.Pause, after.At.Add(pause).Format(format))
 	if before.Brake.Pause >= after.Brake.Pause {
 		text += " It was paused for longer already."
 	}
@@ -131,7 +131,7 @@ func newResume() *cobra.Command {
 		Example: "  weir resume stripe:live", ValidArgsFunction: a.completeKey,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.act(cmd, args[0], false, (*weir.Limiter).Resume, func(before, after *inspect.Key) string {
-				if before.Brake.Pause == 0 && !before.Brake.Slow() {
+				if before.Brake.IsZero() {
 					return after.Text() + " was neither paused nor slower."
 				}
 				return after.Text() + " runs again. " + after.ExplainNext()

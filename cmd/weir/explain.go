@@ -71,7 +71,7 @@ not have Config.InFlight: calls in flight refuse no call here.`,
 func (p *page) peek(k *inspect.Key) {
 	text := "allowed"
 	if !k.Next.Allowed {
-		text = fmt.Sprintf("refused (%s), retry after %s", k.Next.Reason, inspect.Short(k.Next.RetryAfter))
+		text = fmt.Sprintf("refused (%s), retry after %s", k.Next.Reason, k.Next.RetryAfter)
 	}
 	if k.Missing {
 		text += ", no state is stored"
@@ -82,6 +82,6 @@ func (p *page) peek(k *inspect.Key) {
 	p.line("%s: %s", k.Text(), text)
 	for i := range k.Limits {
 		l := &k.Limits[i]
-		p.line("  %s: %d of %d remaining, reset after %s", inspect.Describe(&l.Limit), l.Remaining, l.Max(), inspect.Short(l.ResetAfter))
+		p.line("  %s: %d of %d remaining, reset after %s", inspect.Describe(&l.Limit), l.Remaining, l.Max(), l.ResetAfter)
 	}
 }

@@ -115,9 +115,9 @@ func waiting(k *inspect.Key) string {
 	case a.Calls == 0:
 		return "-"
 	case a.Calls < 0:
-		return "? " + inspect.Short(a.Last)
+		return "? " + a.Last.String()
 	default:
-		return fmt.Sprintf("%d %s", a.Calls, inspect.Short(a.Last))
+		return fmt.Sprintf("%d %s", a.Calls, a.Last)
 	}
 }
 
@@ -128,7 +128,7 @@ func next(k *inspect.Key) string {
 	case k.Next.Allowed:
 		return "now"
 	}
-	return inspect.Short(k.Next.RetryAfter)
+	return k.Next.RetryAfter.String()
 }
 
 // note lists the unusual properties of a key.
@@ -143,7 +143,7 @@ func note(k *inspect.Key) string {
 	add(foreign && !version, "not weir's")
 	add(version, "another version")
 	add(k.Err != nil && !foreign, "can't be read")
-	add(k.Brake.Pause > 0, "paused %s", inspect.Short(k.Brake.Pause))
+	add(k.Brake.Pause > 0, "paused %s", k.Brake.Pause)
 	add(k.Brake.Slow(), "rate %d/64", k.Brake.Rate)
 	add(k.InFlight > 0, "%d in flight", k.InFlight)
 	add(k.NoTTL, "no TTL")

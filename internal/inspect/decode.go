@@ -178,7 +178,7 @@ func (k *Key) setNext(s *redisstate.State, f *exact.Found, now int64) {
 	}
 }
 
-// micros returns a duration of n µs, or the longest one: a forged state may be ahead of any.
-func micros(n int64) time.Duration {
-	return time.Duration(min(n, math.MaxInt64/int64(time.Microsecond))) * time.Microsecond
+// micros returns a Span of n µs, or the longest one: a forged state may be ahead of any.
+func micros(n int64) Span {
+	return Span(min(n, math.MaxInt64/int64(time.Microsecond))) * Span(time.Microsecond)
 }

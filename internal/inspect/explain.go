@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -25,7 +26,7 @@ func (k *Key) Explain() []string {
 		add("Redis had lost the key. Units that processes knew of were restored.")
 	}
 	if k.Behind > 0 {
-		add("The server's clock is %s behind the state: it stepped back. Calls go on from where the state is.", Short(k.Behind))
+		add("The server's clock is %s behind the state: it stepped back. Calls go on from where the state is.", k.Behind)
 	}
 	for i := range k.Limits {
 		lines = append(lines, k.Limits[i].explain())
@@ -38,7 +39,7 @@ func (k *Key) Explain() []string {
 	}
 	lines = append(lines, k.Brake.explain()...)
 	if k.InFlight > 0 {
-		add("%s in flight. The first lease ends in %s, unless it is renewed.", count(k.InFlight, "call is", "calls are"), Short(k.LeaseEnds))
+		add("%s in flight. The first lease ends in %s, unless it is renewed.", count(k.InFlight, "call is", "calls are"), k.LeaseEnds)
 	}
 	if k.Err == nil {
 		lines = append(lines, k.ExplainNext())
@@ -49,7 +50,7 @@ func (k *Key) Explain() []string {
 	case k.NoTTL:
 		add("Redis never drops the state, as it has no TTL. The next calls set one.")
 	case !k.Missing:
-		add("Redis drops the state in %s, unless calls come.", Short(k.TTL))
+		add("Redis drops the state in %s, unless calls come.", k.TTL)
 	}
 	return lines
 }
@@ -64,24 +65,24 @@ func (l *Limit) explain() string {
 	case l.ResetAfter == 0:
 		text = fmt.Sprintf("%s: none of %d units is used.", Describe(&l.Limit), l.Max())
 	case l.Used == 0:
-		text += fmt.Sprintf(" It is as new in %s.", Short(l.ResetAfter))
+		text += fmt.Sprintf(" It is as new in %s.", l.ResetAfter)
 	default:
-		text += fmt.Sprintf(" All are free again in %s.", Short(l.ResetAfter))
+		text += fmt.Sprintf(" All are free again in %s.", l.ResetAfter)
 	}
 	if l.LeftFor > 0 {
-		text += fmt.Sprintf(" The last call left this limit out: it is forgotten in %s.", Short(l.LeftFor))
+		text += fmt.Sprintf(" The last call left this limit out: it is forgotten in %s.", l.LeftFor)
 	}
 	return text
 }
 
 func (a *Ahead) explain() string {
 	until := func(from string) string {
-		if first := Short(a.First); a.Calls == 1 {
-			return fmt.Sprintf("%s: its slot comes in %s.", from, first)
-		} else if first == Short(a.Last) {
-			return fmt.Sprintf("%s: their slots come in %s.", from, first)
+		if a.Calls == 1 {
+			return fmt.Sprintf("%s: its slot comes in %s.", from, a.First)
+		} else if a.First.String() == a.Last.String() {
+			return fmt.Sprintf("%s: their slots come in %s.", from, a.First)
 		}
-		return fmt.Sprintf("%s: the first slot comes in %s, the last in %s.", from, Short(a.First), Short(a.Last))
+		return fmt.Sprintf("%s: the first slot comes in %s, the last in %s.", from, a.First, a.Last)
 	}
 	switch {
 	case a.Calls == 0:
@@ -94,10 +95,10 @@ func (a *Ahead) explain() string {
 
 func (b *Brake) explain() (lines []string) {
 	if b.Pause > 0 {
-		lines = append(lines, fmt.Sprintf("The key is paused for %s.", Short(b.Pause)))
+		lines = append(lines, fmt.Sprintf("The key is paused for %s.", b.Pause))
 	}
 	if b.Slow() {
-		lines = append(lines, fmt.Sprintf("It runs at %d/64 of its rate. The rate is whole again in %s.", b.Rate, Short(b.For)))
+		lines = append(lines, fmt.Sprintf("It runs at %d/64 of its rate. The rate is whole again in %s.", b.Rate, b.For))
 	}
 	return lines
 }
@@ -116,7 +117,7 @@ func (k *Key) ExplainNext() string {
 	} else if why == "" {
 		why = "as the limit is used up"
 	}
-	return fmt.Sprintf("The next call is refused, %s. If it may wait, it leaves in %s.", why, Short(k.Next.RetryAfter))
+	return fmt.Sprintf("The next call is refused, %s. If it may wait, it leaves in %s.", why, k.Next.RetryAfter)
 }
 
 func count(n int64, one, more string) string {
@@ -136,9 +137,16 @@ func Describe(l *store.Limit) string {
 	return text
 }
 
-// Short writes a duration with about three digits, for people.
-func Short(d time.Duration) string {
+// Span is a duration, in seconds for programs.
+type Span time.Duration
+
+// MarshalJSON writes seconds.
+func (s Span) MarshalJSON() ([]byte, error) { return json.Marshal(time.Duration(s).Seconds()) }
+
+// String writes about three digits, for people.
+func (s Span) String() string {
 	const day = 24 * time.Hour
+	d := time.Duration(s)
 	hours := d.Round(time.Hour)
 	text := fmt.Sprintf("%dd%dh", hours/day, hours%day/time.Hour)
 	for _, step := range []struct{ below, unit time.Duration }{

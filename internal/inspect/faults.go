@@ -13,7 +13,7 @@ import (
 )
 
 // maxSkew is the largest difference of two clocks that is no finding.
-const maxSkew = 5 * time.Second
+const maxSkew = Span(5 * time.Second)
 
 // Faults looks for faults of the keys on all servers, within the bounds of a Query, and
 // for servers whose clock differs from this machine's. cut says that a bound ended the search
@@ -84,9 +84,9 @@ type faults struct {
 	server                             string
 	lasting, foreign, versions, behind examples
 	unread                             examples
-	err                                error         // of the last unread one
-	longest                            time.Duration // that the clock is behind a state
-	skew                               time.Duration // of the server's clock to this machine's
+	err                                error // of the last unread one
+	longest                            Span  // that the clock is behind a state
+	skew                               Span  // of the server's clock to this machine's
 	left                               []leftOut
 	states                             Listing
 }
@@ -105,9 +105,9 @@ func (i *Inspector) faultsOf(ctx context.Context, n node, q *Query, f *faults) e
 		return err
 	}
 	if now = now.Add(i.ahead); now.Before(before) {
-		f.skew = now.Sub(before)
+		f.skew = Span(now.Sub(before))
 	} else if after := time.Now(); now.After(after) {
-		f.skew = now.Sub(after)
+		f.skew = Span(now.Sub(after))
 	}
 	err = i.listNode(ctx, n, q, &f.states, func(names []rediskey.Name) error { return i.lasting(ctx, n, names, f) })
 	for j := range f.states.Keys {
@@ -184,12 +184,12 @@ func (f *faults) findings() (found []redisstore.Finding) {
 	}
 	switch {
 	case f.behind.n > 0:
-		add("clock", redisstore.Warning, fmt.Sprintf("the server's clock is %s behind its states: %s", Short(f.longest), f.behind.of("key is ahead", "keys are ahead")),
+		add("clock", redisstore.Warning, fmt.Sprintf("the server's clock is %s behind its states: %s", f.longest, f.behind.of("key is ahead", "keys are ahead")),
 			"synchronise the clocks of all Redis servers by NTP: it stepped back, or a server with another clock took over")
 	case f.skew < -maxSkew:
-		add("clock", redisstore.Warning, fmt.Sprintf("the server's clock is %s behind this machine's", Short(-f.skew)), clockRemedy)
+		add("clock", redisstore.Warning, fmt.Sprintf("the server's clock is %s behind this machine's", -f.skew), clockRemedy)
 	case f.skew > maxSkew:
-		add("clock", redisstore.Warning, fmt.Sprintf("the server's clock is %s ahead of this machine's", Short(f.skew)), clockRemedy)
+		add("clock", redisstore.Warning, fmt.Sprintf("the server's clock is %s ahead of this machine's", f.skew), clockRemedy)
 	}
 	for _, left := range f.left {
 		slices.Sort(left.limits)

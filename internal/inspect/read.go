@@ -77,7 +77,7 @@ func (i *Inspector) readOnce(ctx context.Context, n node, some []wanted, entries
 	}
 	keys := make([]Key, len(some))
 	for j, w := range some {
-		keys[j] = Key{Limiter: w.name.Scope, Key: w.name.Key, Hash: w.name.Hash, Stored: w.name.State, Server: n.Addr, At: now.Add(i.ahead)}
+		keys[j] = Key{Limiter: w.name.Scope, Key: w.name.Key, Hash: w.name.Hash, Stored: w.name.State, Server: n.Addr, At: now.Add(i.ahead).UTC()}
 		keys[j].Err = keys[j].decode(&all[j])
 	}
 	return keys, nil
@@ -121,7 +121,7 @@ func refusesAll(err error) bool {
 const lasting, gone time.Duration = -1, -2
 
 // lifetime returns the time until a key expires, and whether it never does.
-func lifetime(cmd *redis.DurationCmd) (left time.Duration, lasts bool) {
+func lifetime(cmd *redis.DurationCmd) (left Span, lasts bool) {
 	d := cmd.Val()
-	return max(d, 0), cmd.Err() == nil && d == lasting
+	return Span(max(d, 0)), cmd.Err() == nil && d == lasting
 }

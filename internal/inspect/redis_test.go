@@ -108,13 +108,13 @@ func testKeys(t *testing.T, client redis.UniversalClient, servers int) {
 	if k := find("api:user:9"); len(k.Limits) != 2 || k.Limits[0].Used != 10 || k.Limits[1].Used != 10 || k.Limits[1].Remaining != 20 || k.Next.Allowed || k.Next.Limit != 0 || k.Next.Reason != "limited" {
 		t.Errorf("used up: %+v", k)
 	}
-	if k := find("out%3Abound:queue"); k.Limiter != "out:bound" || k.Ahead.Calls != 3 || k.Ahead.Last < 80*time.Second || k.Ahead.Last > 90*time.Second || k.Next.Reason != "waiting" {
+	if k := find("out%3Abound:queue"); k.Limiter != "out:bound" || k.Ahead.Calls != 3 || k.Ahead.Last < Span(80*time.Second) || k.Ahead.Last > Span(90*time.Second) || k.Next.Reason != "waiting" {
 		t.Errorf("a queue: %+v", k)
 	}
-	if k := find("out%3Abound:paused"); k.Brake.Pause < 59*time.Minute || k.Next.Reason != "paused" || len(k.Limits) != 0 {
+	if k := find("out%3Abound:paused"); k.Brake.Pause < Span(59*time.Minute) || k.Next.Reason != "paused" || len(k.Limits) != 0 {
 		t.Errorf("paused: %+v", k)
 	}
-	if k := find("flights:host"); k.InFlight != 3 || k.LeaseEnds < 20*time.Second || k.LeaseEnds > 30*time.Second {
+	if k := find("flights:host"); k.InFlight != 3 || k.LeaseEnds < Span(20*time.Second) || k.LeaseEnds > Span(30*time.Second) {
 		t.Errorf("in flight: %+v", k)
 	}
 	for _, text := range []string{"api:planted", "api:list"} {
