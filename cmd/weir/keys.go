@@ -32,17 +32,17 @@ on; the state counts no refusals of the past) or queue (the last slot).
 The command reads with SCAN, GETRANGE, PTTL, LRANGE, ZCARD, ZRANGE and TIME. It
 changes nothing, and runs no script.`
 
-func (l *listing) flags(cmd *cobra.Command, sort inspect.Order, first int) {
+func (l *listing) flags(cmd *cobra.Command, sort string, first int) {
 	l.connection.flags(cmd)
 	f := cmd.Flags()
 	f.StringVar(&l.query.Limiter, "limiter", "", "only keys of this limiter: its Config.Name")
 	f.StringVar(&l.query.Contains, "contains", "", "only keys with this part")
-	f.StringVar(&l.sort, "sort", string(sort), "order: name, use, refusal or queue")
+	f.StringVar(&l.sort, "sort", sort, "order: name, use, refusal or queue")
 	f.IntVar(&l.first, "first", first, "print so many keys; 0: all")
 	f.IntVar(&l.query.MaxKeys, "max-keys", 10_000, "read at most so many keys")
 	f.IntVar(&l.query.MaxScan, "max-scan", 1_000_000, "look at about so many keys of a server, of all programs")
-	orders := []cobra.Completion{string(inspect.ByName), string(inspect.ByUse), string(inspect.ByRefusal), string(inspect.ByQueue)}
-	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(orders, cobra.ShellCompDirectiveNoFileComp))
+	orders := cobra.FixedCompletions([]cobra.Completion{"name", "use", "refusal", "queue"}, cobra.ShellCompDirectiveNoFileComp)
+	_ = cmd.RegisterFlagCompletionFunc("sort", orders)
 }
 
 func (l *listing) check() error {
@@ -50,7 +50,7 @@ func (l *listing) check() error {
 		return &exit{exitUsage, errFlag(flag, fmt.Sprint(got), want)}
 	}
 	switch {
-	case inspect.Sort(nil, inspect.Order(l.sort)) != nil:
+	case inspect.Sort(nil, l.sort) != nil:
 		return wrong("sort", l.sort, "name, use, refusal or queue")
 	case l.first < 0:
 		return wrong("first", l.first, "0 or more")
@@ -71,7 +71,7 @@ func (l *listing) read(cmd *cobra.Command, s *session) (found inspect.Listing, e
 	found, err = s.List(cmd.Context(), q)
 	p.clear()
 	found.Cut = found.Cut || err != nil && l.json
-	_ = inspect.Sort(found.Keys, inspect.Order(l.sort)) // check has refused a wrong order.
+	_ = inspect.Sort(found.Keys, l.sort) // check has refused a wrong order.
 	return found, err
 }
 
@@ -95,7 +95,7 @@ func newKeys() *cobra.Command {
 			return l.with(func(s *session) error { return l.list(cmd, s) })
 		},
 	}
-	l.flags(c, inspect.ByName, 0)
+	l.flags(c, "name", 0)
 	return c
 }
 

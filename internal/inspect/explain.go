@@ -1,10 +1,8 @@
 package inspect
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/goweir/weir/store"
 )
@@ -133,35 +131,6 @@ func Describe(l *store.Limit) string {
 	text := fmt.Sprintf("%d/%s %s", l.Rate, period, l.Algorithm)
 	if l.Max() != l.Rate {
 		text += fmt.Sprintf(" burst %d", l.Max())
-	}
-	return text
-}
-
-// Span is a duration, in seconds for programs.
-type Span time.Duration
-
-// MarshalJSON writes seconds.
-func (s Span) MarshalJSON() ([]byte, error) { return json.Marshal(time.Duration(s).Seconds()) }
-
-// String writes about three digits, for people.
-func (s Span) String() string {
-	const day = 24 * time.Hour
-	d := time.Duration(s)
-	hours := d.Round(time.Hour)
-	text := fmt.Sprintf("%dd%dh", hours/day, hours%day/time.Hour)
-	for _, step := range []struct{ below, unit time.Duration }{
-		{time.Millisecond, 1}, {10 * time.Millisecond, 10 * time.Microsecond}, {time.Second, time.Millisecond},
-		{time.Minute, 10 * time.Millisecond}, {time.Hour, time.Second}, {2 * day, time.Minute},
-	} {
-		if r := d.Round(step.unit); r < step.below {
-			text = r.String()
-			break
-		}
-	}
-	for _, zero := range []string{"m0s", "h0m", "d0h"} {
-		if strings.HasSuffix(text, zero) {
-			text = text[:len(text)-2]
-		}
 	}
 	return text
 }

@@ -2,6 +2,8 @@ package inspect
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/goweir/weir/internal/rediskey"
@@ -149,4 +151,33 @@ func (l Limit) MarshalJSON() ([]byte, error) {
 		Max       int64  `json:"max"`
 		fields
 	}{Describe(&l.Limit), l.Algorithm.String(), l.Rate, Span(l.Period), l.Max(), fields(l)})
+}
+
+// Span is a duration, in seconds for programs.
+type Span time.Duration
+
+// MarshalJSON writes seconds.
+func (s Span) MarshalJSON() ([]byte, error) { return json.Marshal(time.Duration(s).Seconds()) }
+
+// String writes about three digits, for people.
+func (s Span) String() string {
+	const day = 24 * time.Hour
+	d := time.Duration(s)
+	hours := d.Round(time.Hour)
+	text := fmt.Sprintf("%dd%dh", hours/day, hours%day/time.Hour)
+	for _, step := range []struct{ below, unit time.Duration }{
+		{time.Millisecond, 1}, {10 * time.Millisecond, 10 * time.Microsecond}, {time.Second, time.Millisecond},
+		{time.Minute, 10 * time.Millisecond}, {time.Hour, time.Second}, {2 * day, time.Minute},
+	} {
+		if r := d.Round(step.unit); r < step.below {
+			text = r.String()
+			break
+		}
+	}
+	for _, zero := range []string{"m0s", "h0m", "d0h"} {
+		if strings.HasSuffix(text, zero) {
+			text = text[:len(text)-2]
+		}
+	}
+	return text
 }

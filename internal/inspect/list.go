@@ -148,30 +148,22 @@ func escapePattern(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `^`, `\^`).Replace(text)
 }
 
-// Order says which keys come first.
-type Order string
-
-// The orders. Keys that are alike stand in the order of their names.
-const (
-	ByName Order = "name"
-	// ByUse has the largest used share of a limit first.
-	ByUse Order = "use"
-	// ByRefusal has the keys first that refuse calls for the longest time from now on. The
-	// state counts no past refusals, as refusals change nothing.
-	ByRefusal Order = "refusal"
-	// ByQueue has the keys with the latest slot booked ahead first.
-	ByQueue Order = "queue"
-)
-
-var orders = map[Order]func(a, b *Key) int{
-	ByName:    func(a, b *Key) int { return 0 },
-	ByUse:     func(a, b *Key) int { return cmp.Compare(b.share(), a.share()) },
-	ByRefusal: func(a, b *Key) int { return cmp.Compare(b.Next.RetryAfter, a.Next.RetryAfter) },
-	ByQueue:   func(a, b *Key) int { return cmp.Compare(b.Ahead.Last, a.Ahead.Last) },
+var orders = map[string]func(a, b *Key) int{
+	"name":    func(a, b *Key) int { return 0 },
+	"use":     func(a, b *Key) int { return cmp.Compare(b.share(), a.share()) },
+	"refusal": func(a, b *Key) int { return cmp.Compare(b.Next.RetryAfter, a.Next.RetryAfter) },
+	"queue":   func(a, b *Key) int { return cmp.Compare(b.Ahead.Last, a.Ahead.Last) },
 }
 
-// Sort sorts keys. An unknown order is an error.
-func Sort(keys []Key, by Order) error {
+// Sort sorts keys. Keys that are alike stand in the order of their names. Another order is
+// an error:
+//
+//	name      by name
+//	use       the largest used share of a limit first
+//	refusal   first those that refuse calls for the longest time from now on. The state
+//	          counts no past refusals, as refusals change nothing
+//	queue     the latest slot booked ahead first
+func Sort(keys []Key, by string) error {
 	compare := orders[by]
 	if compare == nil {
 		return fmt.Errorf("unknown order %q", by)

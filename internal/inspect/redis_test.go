@@ -138,15 +138,15 @@ func testKeys(t *testing.T, client redis.UniversalClient, servers int) {
 			t.Errorf("%s: %d keys, %t", name, len(got.Keys), got.Cut)
 		}
 	}
-	must(t, Sort(l.Keys, ByRefusal))
+	must(t, Sort(l.Keys, "refusal"))
 	if first := l.Keys[0].Text(); first != "out%3Abound:paused" {
 		t.Errorf("%s is refused for the longest time", first)
 	}
-	must(t, Sort(l.Keys, ByQueue))
+	must(t, Sort(l.Keys, "queue"))
 	if first := l.Keys[0].Text(); first != "out%3Abound:queue" {
 		t.Errorf("%s has the longest queue", first)
 	}
-	must(t, Sort(l.Keys, ByUse))
+	must(t, Sort(l.Keys, "use"))
 	if use := l.Keys[0].Busiest(); use.Share() != 1 {
 		t.Errorf("the first is used by %v", use.Share())
 	}
