@@ -18,7 +18,7 @@ var errTorn = errors.New("the state changed while it was read")
 
 // decode fills in a key from its values in Redis. The error is the key's Err.
 func (k *Key) decode(s *stored) error {
-	k.TTL, k.NoTTL = lifetime(s.ttl)
+	k.TTL, k.NoTTL = Span(max(s.ttl.Val(), 0)), s.ttl.Err() == nil && s.ttl.Val() == lasting
 	held := k.flights(s)
 	value, err := s.value.Result()
 	if err != nil {

@@ -63,7 +63,7 @@ func (i *Inspector) List(ctx context.Context, q Query) (Listing, error) {
 // listNode reads the keys of a server. It passes all names to also, if that is not nil.
 func (i *Inspector) listNode(ctx context.Context, n node, q *Query, l *Listing, also func([]rediskey.Name) error) error {
 	seen := map[string]bool{}
-	next, err := i.scan(ctx, n, 0, q.Step, q.steps(), func(names []rediskey.Name) (more bool, err error) {
+	next, err := i.scan(ctx, n, 0, q.Step, (q.MaxScan+q.Step-1)/q.Step, func(names []rediskey.Name) (more bool, err error) {
 		if also != nil {
 			if err := also(names); err != nil {
 				return false, err
@@ -115,9 +115,6 @@ func (q *Query) wants(name *rediskey.Name) bool {
 	k := Key{Limiter: name.Scope, Key: name.Key, Hash: name.Hash}
 	return q.Contains == "" || strings.Contains(k.Text(), q.Contains)
 }
-
-// steps returns the number of SCANs on a server.
-func (q *Query) steps() int { return (q.MaxScan + q.Step - 1) / q.Step }
 
 // scan passes names of the prefix to each, step by step from a cursor on, some more than
 // once. It returns the cursor after so many steps, or after each has ended the search; 0:

@@ -119,9 +119,3 @@ func refusesAll(err error) bool {
 
 // Redis answers these to PTTL without an expiry, and without a key.
 const lasting, gone time.Duration = -1, -2
-
-// lifetime returns the time until a key expires, and whether it never does.
-func lifetime(cmd *redis.DurationCmd) (left Span, lasts bool) {
-	d := cmd.Val()
-	return Span(max(d, 0)), cmd.Err() == nil && d == lasting
-}
