@@ -27,7 +27,6 @@ func (v *Values) Set(h http.Header, name, value string) {
 	h[name] = v.list[i : i+1 : i+1]
 }
 
-// add appends to a header's list.
 func (v *Values) add(h http.Header, name, value string) {
 	if len(h) > 0 && len(h[name]) > 0 {
 		h[name] = append(h[name], value)

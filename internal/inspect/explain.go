@@ -74,21 +74,19 @@ func (l *Limit) explain() string {
 }
 
 func (a *Ahead) explain() string {
-	until := func(from string) string {
-		if a.Calls == 1 {
-			return fmt.Sprintf("%s: its slot comes in %s.", from, a.First)
-		} else if a.First.String() == a.Last.String() {
-			return fmt.Sprintf("%s: their slots come in %s.", from, a.First)
-		}
-		return fmt.Sprintf("%s: the first slot comes in %s, the last in %s.", from, a.First, a.Last)
+	calls := "Calls wait"
+	if a.Calls > 0 {
+		calls = count(a.Calls, "call waits", "calls wait")
 	}
 	switch {
 	case a.Calls == 0:
 		return "No call waits."
-	case a.Calls < 0:
-		return until("Calls wait")
+	case a.Calls == 1:
+		return fmt.Sprintf("%s: its slot comes in %s.", calls, a.First)
+	case a.First.String() == a.Last.String():
+		return fmt.Sprintf("%s: their slots come in %s.", calls, a.First)
 	}
-	return until(count(a.Calls, "call waits", "calls wait"))
+	return fmt.Sprintf("%s: the first slot comes in %s, the last in %s.", calls, a.First, a.Last)
 }
 
 func (b *Brake) explain() (lines []string) {

@@ -49,32 +49,28 @@ func unread(server string, err error) redisstore.Finding {
 	}
 }
 
-// examples counts names, and keeps the first few.
+// examples are different names, and the first few of them.
 type examples struct {
-	n     int
 	first []string
-	seen  map[string]bool
+	all   map[string]bool
 }
 
 const maxExamples = 3
 
 func (e *examples) add(name string) {
-	if e.seen == nil {
-		e.seen = map[string]bool{}
+	if e.all == nil {
+		e.all = map[string]bool{}
 	}
-	if e.seen[name] {
-		return
-	}
-	e.seen[name] = true
-	if e.n++; len(e.first) < maxExamples {
+	if !e.all[name] && len(e.first) < maxExamples {
 		e.first = append(e.first, name)
 	}
+	e.all[name] = true
 }
 
 // of writes "3 keys have no TTL: a, b, c".
 func (e *examples) of(one, more string) string {
-	text := count(int64(e.n), one, more) + ": " + strings.Join(e.first, ", ")
-	if e.n > len(e.first) {
+	text := count(int64(len(e.all)), one, more) + ": " + strings.Join(e.first, ", ")
+	if len(e.all) > len(e.first) {
 		text += ", …"
 	}
 	return text
@@ -165,25 +161,25 @@ func (f *faults) findings() (found []redisstore.Finding) {
 	add := func(name string, level redisstore.Level, what, remedy string) {
 		found = append(found, redisstore.Finding{Name: name, Level: level, Server: f.server, What: what, Remedy: remedy})
 	}
-	if f.lasting.n > 0 {
+	if f.lasting.all != nil {
 		add("ttl", redisstore.Warning, f.lasting.of("key has no TTL, so Redis never drops it", "keys have no TTL, so Redis never drops them"),
 			"find the program that runs PERSIST. Calls of these keys set a TTL again; DEL those that no program uses")
 	}
-	if f.foreign.n > 0 {
+	if f.foreign.all != nil {
 		add("state", redisstore.Fault, f.foreign.of("key holds something else than weir's state, and its calls fail", "keys hold something else than weir's state, and their calls fail"),
 			"weir reset KEY, or another prefix for the program that wrote them")
 	}
-	if f.versions.n > 0 {
+	if f.versions.all != nil {
 		add("state", redisstore.Fault, f.versions.of("key has a state of another version of weir", "keys have a state of another version of weir"),
 			"use one version of weir, or weir reset KEY")
 	}
-	if f.unread.n > 0 {
+	if f.unread.all != nil {
 		finding := unread(f.server, f.err)
 		finding.What = f.unread.of("key can't be read", "keys can't be read")
 		found = append(found, finding)
 	}
 	switch {
-	case f.behind.n > 0:
+	case f.behind.all != nil:
 		add("clock", redisstore.Warning, fmt.Sprintf("the server's clock is %s behind its states: %s", f.longest, f.behind.of("key is ahead", "keys are ahead")),
 			"synchronise the clocks of all Redis servers by NTP: it stepped back, or a server with another clock took over")
 	case f.skew < -maxSkew:
