@@ -8,6 +8,7 @@ import (
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/inspect"
+	"github.com/goweir/weir/internal/rediskey"
 	"github.com/spf13/cobra"
 )
 
@@ -19,8 +20,8 @@ type action struct {
 
 // limiter returns a limiter for the key. Its limits are those of the flag, or of the
 // key's state. Only a pause needs them, for the pace at which calls leave after it.
-func (a *action) limiter(s *session, t *target, k *inspect.Key, needed bool) (*weir.Limiter, error) {
-	if t.limiter == "" {
+func (a *action) limiter(s *session, t *rediskey.Name, k *inspect.Key, needed bool) (*weir.Limiter, error) {
+	if t.Scope == "" {
 		return nil, &exit{exitUsage, errors.New("the name of the limiter is unknown: name the key as LIMITER:KEY")}
 	}
 	var limits []weir.Limit
@@ -50,7 +51,7 @@ func (a *action) limiter(s *session, t *target, k *inspect.Key, needed bool) (*w
 	if limits == nil {
 		limits = []weir.Limit{weir.Per(1, time.Second)}
 	}
-	return weir.New(weir.Config{Store: s.Store, Name: t.limiter, Limits: limits})
+	return weir.New(weir.Config{Store: s.Store, Name: t.Scope, Limits: limits})
 }
 
 // act finds the key, changes it, and reports its new state.
@@ -60,7 +61,7 @@ func (a *action) act(cmd *cobra.Command, text string, needed bool, do func(l *we
 		if err != nil {
 			return err
 		}
-		before, err := s.Stored(cmd.Context(), t.stored)
+		before, err := s.Stored(cmd.Context(), t.State)
 		if err != nil {
 			return err
 		}
@@ -68,10 +69,10 @@ func (a *action) act(cmd *cobra.Command, text string, needed bool, do func(l *we
 		if err != nil {
 			return err
 		}
-		if err := do(l, cmd.Context(), t.key); err != nil {
+		if err := do(l, cmd.Context(), t.Key); err != nil {
 			return err
 		}
-		after, err := s.Stored(cmd.Context(), t.stored)
+		after, err := s.Stored(cmd.Context(), t.State)
 		if err != nil {
 			return err
 		}
