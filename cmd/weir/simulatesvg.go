@@ -41,8 +41,8 @@ func (s *simulation) draw(reports []simulate.Report) string {
 			most = append(most, float64(ok+refused))
 		}
 	}
-	p.x = svg.NewScale([]float64{float64(longest) * p.step.Seconds()}, false, svgWidth-svgLeft-svgRight)
-	p.y = svg.NewScale(most, false, stripHeight)
+	p.x = svg.NewScale([]float64{float64(longest) * p.step.Seconds()}, svgWidth-svgLeft-svgRight)
+	p.y = svg.NewScale(most, stripHeight)
 	p.legend(svgLeft, reports[len(reports)-1].Window)
 	for i := range reports {
 		p.strip(float64(svgTop+i*(stripHeight+stripGap)), &reports[i], &lines[i])
