@@ -154,6 +154,8 @@ func (t *tables) busy(v view, keys []*inspect.Key) []busyRow {
 func first[T any](rows []T) []T { return rows[:min(len(rows), maxRows)] }
 
 // ms writes a duration in whole milliseconds, rounded up; fine with their fractions.
-func ms[D ~int64](d D) int64 { return int64((max(d, 0) + D(time.Millisecond) - 1) / D(time.Millisecond)) }
+func ms[D ~int64](d D) int64 {
+	return int64((max(d, 0) + D(time.Millisecond) - 1) / D(time.Millisecond))
+}
 
 func fine(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -170,6 +170,24 @@ func TestDocs(t *testing.T) {
 	}
 }
 
+func TestOrders(t *testing.T) {
+	t.Parallel()
+	for sort, want := range map[string][]string{
+		"name":    {"#0a0a", "api:new", "api:planted"},
+		"use":     {"api:user%202", "github:oooo", "stripe:live", "api:user:1"},
+		"refusal": {"github:oooo", "stripe:live", "api:user%202"},
+		"queue":   {"github:oooo", "stripe:live", "#0a0a"},
+	} {
+		keys := keysOfTest()
+		(&listing{sort: sort}).order(keys)
+		for i, start := range want {
+			if text := keys[i].Text(); !strings.HasPrefix(text, start) {
+				t.Errorf("%s: %d is %s, want %s", sort, i, text, start)
+			}
+		}
+	}
+}
+
 // TestNarrowTable: 40 columns show keys.
 func TestNarrowTable(t *testing.T) {
 	t.Parallel()

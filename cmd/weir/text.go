@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+	"time"
 	"unicode"
 
 	"github.com/goweir/weir/internal/inspect"
@@ -152,4 +153,30 @@ func note(k *inspect.Key) string {
 		return "-"
 	}
 	return strings.Join(list, ", ")
+}
+
+// progress says on a terminal how far long work is.
+type progress struct {
+	out   io.Writer
+	on    bool
+	begun time.Time
+	shown bool
+}
+
+func newProgress(out io.Writer) *progress {
+	return &progress{out: out, on: isTerminal(out), begun: time.Now()}
+}
+
+// show writes a line over the last one, once the work takes a second.
+func (p *progress) show(format string, args ...any) {
+	if p.on && time.Since(p.begun) > time.Second {
+		p.shown = true
+		fmt.Fprintf(p.out, "\r\x1b[K"+format, args...)
+	}
+}
+
+func (p *progress) clear() {
+	if p.shown {
+		fmt.Fprint(p.out, "\r\x1b[K")
+	}
 }

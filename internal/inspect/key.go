@@ -74,8 +74,13 @@ type Limit struct {
 	LeftFor Span `json:"left_out_for_s,omitzero"`
 }
 
-// Share returns the used part of the limit, 0 to 1.
-func (l *Limit) Share() float64 { return float64(l.Used) / float64(l.Max()) }
+// Share returns the used part of the limit, 0 to 1. Of no limit it is 0.
+func (l *Limit) Share() float64 {
+	if l == nil {
+		return 0
+	}
+	return float64(l.Used) / float64(l.Max())
+}
 
 // Ahead are the slots booked ahead.
 type Ahead struct {

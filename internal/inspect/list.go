@@ -3,7 +3,6 @@ package inspect
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -143,35 +142,4 @@ func (i *Inspector) scan(ctx context.Context, n node, cursor uint64, step, steps
 // escapePattern makes a text stand for itself in MATCH.
 func escapePattern(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `^`, `\^`).Replace(text)
-}
-
-var orders = map[string]func(a, b *Key) int{
-	"name":    func(a, b *Key) int { return 0 },
-	"use":     func(a, b *Key) int { return cmp.Compare(b.share(), a.share()) },
-	"refusal": func(a, b *Key) int { return cmp.Compare(b.Next.RetryAfter, a.Next.RetryAfter) },
-	"queue":   func(a, b *Key) int { return cmp.Compare(b.Ahead.Last, a.Ahead.Last) },
-}
-
-// Sort sorts keys. Keys that are alike stand in the order of their names. Another order is
-// an error:
-//
-//	name      by name
-//	use       the largest used share of a limit first
-//	refusal   first those that refuse calls for the longest time from now on. The state
-//	          counts no past refusals, as refusals change nothing
-//	queue     the latest slot booked ahead first
-func Sort(keys []Key, by string) error {
-	compare := orders[by]
-	if compare == nil {
-		return fmt.Errorf("unknown order %q", by)
-	}
-	slices.SortFunc(keys, func(a, b Key) int { return cmp.Or(compare(&a, &b), cmp.Compare(a.Stored, b.Stored)) })
-	return nil
-}
-
-func (k *Key) share() float64 {
-	if l := k.Busiest(); l != nil {
-		return l.Share()
-	}
-	return 0
 }

@@ -138,18 +138,6 @@ func testKeys(t *testing.T, client redis.UniversalClient, servers int) {
 			t.Errorf("%s: %d keys, %t", name, len(got.Keys), got.Cut)
 		}
 	}
-	must(t, Sort(l.Keys, "refusal"))
-	if first := l.Keys[0].Text(); first != "out%3Abound:paused" {
-		t.Errorf("%s is refused for the longest time", first)
-	}
-	must(t, Sort(l.Keys, "queue"))
-	if first := l.Keys[0].Text(); first != "out%3Abound:queue" {
-		t.Errorf("%s has the longest queue", first)
-	}
-	must(t, Sort(l.Keys, "use"))
-	if use := l.Keys[0].Busiest(); use.Share() != 1 {
-		t.Errorf("the first is used by %v", use.Share())
-	}
 	one, err := i.Stored(ctx, rediskey.State("weir:", "api", "user:4"))
 	must(t, err)
 	if one.Missing || one.Limits[0].Used != 5 {
@@ -332,9 +320,6 @@ func TestErrors(t *testing.T) {
 		if _, err := i.Stored(t.Context(), name); !errors.Is(err, weir.ErrConfig) {
 			t.Errorf("%q: %v", name, err)
 		}
-	}
-	if err := Sort(nil, "size"); err == nil {
-		t.Error("an unknown order is taken")
 	}
 	blind := newInspector(t, server.Client(func(o *redis.Options) { o.Username, o.Password = "blind", "p" }), "")
 	must(t, client.Do(t.Context(), "ACL", "SETUSER", "blind", "on", ">p", "~*", "+scan", "+ping").Err())

@@ -58,7 +58,9 @@ func (s *Survey) end(ctx context.Context, up []node) (keys []*Key, more bool) {
 			keys = append(keys, k.last)
 		}
 	}
-	slices.SortFunc(keys, func(a, b *Key) int { return cmp.Or(cmp.Compare(b.share(), a.share()), cmp.Compare(a.Stored, b.Stored)) })
+	slices.SortFunc(keys, func(a, b *Key) int {
+		return cmp.Or(cmp.Compare(b.Busiest().Share(), a.Busiest().Share()), cmp.Compare(a.Stored, b.Stored))
+	})
 	for i, k := range keys {
 		if known := s.known[k.Stored]; i < surveyTop || k.Ahead.Calls != 0 || !k.Brake.IsZero() {
 			known.due = min(known.due, s.number+1)
