@@ -35,7 +35,12 @@ func (k *Key) Explain() []string {
 	if k.Err == nil {
 		lines = append(lines, k.Ahead.explain())
 	}
-	lines = append(lines, k.Brake.explain()...)
+	if k.Brake.Pause > 0 {
+		add("The key is paused for %s.", k.Brake.Pause)
+	}
+	if k.Brake.Slow() {
+		add("It runs at %d/64 of its rate. The rate is whole again in %s.", k.Brake.Rate, k.Brake.For)
+	}
 	if k.InFlight > 0 {
 		add("%s in flight. The first lease ends in %s, unless it is renewed.", count(k.InFlight, "call is", "calls are"), k.LeaseEnds)
 	}
@@ -87,16 +92,6 @@ func (a *Ahead) explain() string {
 		return fmt.Sprintf("%s: their slots come in %s.", calls, a.First)
 	}
 	return fmt.Sprintf("%s: the first slot comes in %s, the last in %s.", calls, a.First, a.Last)
-}
-
-func (b *Brake) explain() (lines []string) {
-	if b.Pause > 0 {
-		lines = append(lines, fmt.Sprintf("The key is paused for %s.", b.Pause))
-	}
-	if b.Slow() {
-		lines = append(lines, fmt.Sprintf("It runs at %d/64 of its rate. The rate is whole again in %s.", b.Rate, b.For))
-	}
-	return lines
 }
 
 // ExplainNext says how the next call fares.
