@@ -101,20 +101,17 @@ func (w *wanted) ask(ctx context.Context, pipe redis.Pipeliner, entries int64) s
 	return s
 }
 
+// refusals begin answers of a server that are about more than one key.
+var refusals = []string{"NOAUTH", "NOPERM", "WRONGPASS", "LOADING", "CLUSTERDOWN", "MASTERDOWN", "BUSY"}
+
 // exec sends commands. An answer of the server to one of them is no error here.
 func exec(ctx context.Context, pipe redis.Pipeliner) error {
 	_, err := pipe.Exec(ctx)
-	var answer redis.Error
-	if errors.As(err, &answer) && !refusesAll(err) {
+	refuses := func(prefix string) bool { return redis.HasErrorPrefix(err, prefix) }
+	if _, answered := errors.AsType[redis.Error](err); answered && !slices.ContainsFunc(refusals, refuses) {
 		return nil
 	}
 	return err
-}
-
-// refusesAll reports whether a server's answer is about more than one key.
-func refusesAll(err error) bool {
-	prefixes := []string{"NOAUTH", "NOPERM", "WRONGPASS", "LOADING", "CLUSTERDOWN", "MASTERDOWN", "BUSY"}
-	return slices.ContainsFunc(prefixes, func(prefix string) bool { return redis.HasErrorPrefix(err, prefix) })
 }
 
 // Redis answers these to PTTL without an expiry, and without a key.
