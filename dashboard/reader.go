@@ -97,13 +97,11 @@ func (r *reader) next(ctx context.Context, interval time.Duration) view {
 	done := r.running
 	r.mu.Unlock()
 	patience := min(interval, time.Second) * 3 / 4
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
 	silent := false
 	select {
 	case <-ctx.Done():
 	case <-done:
-	case <-timer.C:
+	case <-time.After(patience):
 		silent = true
 	}
 	r.mu.Lock()
