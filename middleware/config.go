@@ -170,16 +170,7 @@ const (
 	FailOpen StoreFailure = iota
 	// FailClosed answers 503, so that an outage of the store is one of the API.
 	FailClosed
-
-	storeFailures
 )
 
-var storeFailureNames = [storeFailures]string{"open", "closed"}
-
 // String returns the choice in lower case.
-func (f StoreFailure) String() string {
-	if f >= storeFailures {
-		return "unknown"
-	}
-	return storeFailureNames[f]
-}
+func (f StoreFailure) String() string { return nameOf(f, "open", "closed") }

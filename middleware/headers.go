@@ -3,6 +3,7 @@ package middleware
 import (
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/goweir/weir"
@@ -37,9 +38,9 @@ func (s *headers) set(h http.Header, v *answer.Values, d *answer.Decision, own b
 	case HeadersDraft11:
 		d.SetDraft11(h, v, policies, s.pks)
 	case HeadersX:
-		d.SetX(h, v)
+		d.SetX(h, v, time.Time{})
 	case HeadersXEpoch:
-		d.SetXEpoch(h, v, time.Now())
+		d.SetX(h, v, time.Now())
 	case HeadersDraft6:
 		d.SetDraft6(h, v, policies)
 	}
@@ -58,4 +59,28 @@ var exposed = [...]string{
 	HeadersXEpoch:  "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After",
 	HeadersDraft6:  "RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, RateLimit-Policy, Retry-After",
 	HeadersNone:    "Retry-After",
+}
+
+// warn calls OnWarning if d is near a limit, or over a limit that refuses nothing.
+func (cfg *Config) warn(w http.ResponseWriter, r *http.Request, d *answer.Decision) {
+	if cfg.OnWarning == nil {
+		return
+	}
+	if about, ok := d.Warning(); ok {
+		cfg.OnWarning(w, r, about)
+	}
+}
+
+// WarnByHeader is a Config.OnWarning that adds the header X-RateLimit-Warning. Its
+// value is "near" or "over" with the limit's policy as a parameter:
+//
+//	X-RateLimit-Warning: near;policy="100-in-1m"
+//
+// A request with several warnings gets several such lines.
+func WarnByHeader(w http.ResponseWriter, _ *http.Request, d weir.Decision) {
+	state := "over"
+	if d.Allowed {
+		state = "near"
+	}
+	w.Header().Add("X-RateLimit-Warning", state+";policy="+strconv.Quote(d.Limit.Policy()))
 }

@@ -145,16 +145,15 @@ const (
 	HeadersDraft6
 	// HeadersNone sets none.
 	HeadersNone
-
-	headerStyles
 )
 
-var headerStyleNames = [headerStyles]string{"draft11", "x", "x_epoch", "draft6", "none"}
-
 // String returns the style in lower case with underscores.
-func (s HeaderStyle) String() string {
-	if s >= headerStyles {
+func (s HeaderStyle) String() string { return nameOf(s, "draft11", "x", "x_epoch", "draft6", "none") }
+
+// nameOf returns the name of a choice.
+func nameOf[C ~uint8](choice C, names ...string) string {
+	if int(choice) >= len(names) {
 		return "unknown"
 	}
-	return headerStyleNames[s]
+	return names[choice]
 }

@@ -189,11 +189,9 @@ func (c *Client) heed(ctx context.Context, key string, err error) {
 		defer func() { <-c.lanes }()
 		c.pause(ctx, key, d)
 	}()
-	timer := time.NewTimer(linger)
-	defer timer.Stop()
 	select {
 	case <-done:
-	case <-timer.C:
+	case <-time.After(linger):
 	}
 }
 

@@ -84,7 +84,6 @@ func New(cfg Config) (*Store, error) {
 	return &Store{cfg: cfg, start: time.Now()}, nil
 }
 
-// now returns the time since the store was made.
 func (s *Store) now() time.Duration { return time.Since(s.start) }
 
 // shard holds some of the leases.
