@@ -35,6 +35,4 @@
 // ErrState means a foreign value under a counter's key. A decision is never sent twice: after
 // a lost reply the call may be counted. A refused call whose context ends returns within 20
 // ms. Its units are taken back in the background, for up to 5 s.
-//
-// The Store never closes the caller's client. New does no I/O.
 package plainstore

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"hash/maphash"
+	"reflect"
 	"strconv"
 	"sync/atomic"
 
@@ -46,10 +47,9 @@ type Store struct {
 	tags    atomic.Uint64
 }
 
-// New returns a Store, or a *store.ConfigError that names the wrong field. It
-// does no I/O.
+// New returns a Store, or a *store.ConfigError for the wrong field. It does no I/O.
 func New(cfg Config) (*Store, error) {
-	if cfg.Client == nil {
+	if cfg.Client == nil || reflect.ValueOf(cfg.Client).IsZero() {
 		return nil, &store.ConfigError{Field: "redisstore.Config.Client", Want: "a go-redis client", Got: "nil"}
 	}
 	prefix, err := rediskey.Prefix("redisstore.Config.Prefix", cfg.Prefix)
