@@ -55,7 +55,7 @@ func New(cfg Config) (*Transport, error) {
 		return nil, &weir.ConfigError{Field: "retry.Config." + field, Want: want, Got: got}
 	}
 	switch {
-	case cfg.Base == nil:
+	case cfg.Base == nil, cfg.Base == (*weir.Transport)(nil):
 		return wrong("Base", "the RoundTripper that sends the requests", "nil")
 	case cfg.Max < 0:
 		return wrong("Max", "0 or more", strconv.Itoa(cfg.Max))

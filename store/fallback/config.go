@@ -94,7 +94,7 @@ type Config struct {
 }
 
 func (c *Config) check() error {
-	if err := store.CheckStore("fallback.Config.Primary", c.Primary); err != nil {
+	if err := cmp.Or(store.CheckStore("fallback.Config.Primary", c.Primary), store.CheckStore("fallback.Config.Local", c.Local)); err != nil {
 		return err
 	}
 	policy, of, grace := c.Policy, "Policy", c.Policy == LocalThenClosed
