@@ -67,7 +67,7 @@ func (e *LimitedError) Error() string {
 	case store.ReasonInFlight:
 		s += "too many calls are in flight"
 		if e.MaxWait > 0 {
-			return s + " for longer than the longest wait of " + readable(e.MaxWait) + ", retry after at most " + readable(e.RetryAfter) + "; are leases released and response bodies closed?"
+			return s + " for longer than the MaxWait of " + readable(e.MaxWait) + ", retry after at most " + readable(e.RetryAfter) + "; are leases released and response bodies closed?"
 		}
 		return s + ", retry after at most " + readable(e.RetryAfter)
 	case store.ReasonPaused:
@@ -76,7 +76,7 @@ func (e *LimitedError) Error() string {
 	s += "retry after " + readable(e.RetryAfter)
 	switch {
 	case e.MaxWait > 0:
-		s += ", which is past the end of the longest wait of " + readable(e.MaxWait)
+		s += ", which is past the MaxWait of " + readable(e.MaxWait)
 	case e.PastDeadline:
 		s += ", which is past the context's deadline"
 	}
