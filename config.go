@@ -23,9 +23,9 @@ const (
 // Config configures a Limiter; see [New].
 //
 // A Limiter writes two warnings to slog.Default, each once and without a key: a call
-// has waited for over a minute; all calls in flight of a key were held by this process
-// for longer than Lease, which is how response bodies look that are never closed. A
-// handler with a level above slog.LevelWarn leaves them out.
+// has waited for over a minute; this process held all calls in flight of a key for longer
+// than Lease, as if response bodies were never closed. A handler with a level above
+// slog.LevelWarn leaves them out.
 type Config struct {
 	// Store decides. Required.
 	Store Store

@@ -10,10 +10,9 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Sentinels for errors.Is. A refusal by a limit, a failure of the store and
-// the end of a context are never confused: exactly one of
-// errors.Is(err, ErrLimited), errors.Is(err, ErrStore) and
-// errors.Is(err, context.Canceled or context.DeadlineExceeded) holds.
+// Sentinels for errors.Is. A refusal by a limit, a failure of the store and the end
+// of a context are never confused: an error matches at most one of ErrLimited,
+// ErrStore, and context.Canceled or context.DeadlineExceeded.
 var (
 	// ErrLimited is matched by every refusal; see *[LimitedError].
 	ErrLimited = errors.New("weir: limited")
@@ -36,8 +35,8 @@ type LimitedError struct {
 	// Scope is the limiter's name. Key is the counted party.
 	Scope, Key string
 	Cost       int64 // units that the call wanted
-	// Limit is the binding limit; of ReasonTooManyWaiters and ReasonInFlight, which none
-	// decided, one of the limiter's.
+	// Limit is the binding limit. With ReasonTooManyWaiters and ReasonInFlight no limit
+	// refused, and this is any of the limiter's.
 	Limit Limit
 	// RetryAfter is the wait until the same call succeeds unless others take
 	// units; [store.Never] when no waiting helps, 0 for ReasonTooManyWaiters, where it
@@ -46,10 +45,10 @@ type LimitedError struct {
 	RetryAfter time.Duration
 	// Reason says why: ReasonLimited, ReasonNeverFits, …
 	Reason Reason
-	// MaxWait is the longest wait, if the slot came after its end. 0: it did not, or the
-	// call does not wait.
+	// MaxWait is the maximum wait of the call, if its slot lay past that. 0: it did not,
+	// or the call does not wait.
 	MaxWait time.Duration
-	// PastDeadline: the slot came after the context's deadline.
+	// PastDeadline: the slot lay past the context's deadline.
 	PastDeadline bool
 }
 

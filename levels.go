@@ -177,12 +177,12 @@ func reserveLevels(ctx context.Context, levels []Level) (*Reservation, store.Dec
 
 // WaitLevels is [AllowLevels] for a call that may wait, or may not be made, or whose
 // cost is corrected afterwards. It waits for at most maxWait, and not past the deadline
-// of ctx; one below 0 is a *[ConfigError]. It returns when the call's slot has come, so
-// that the Reservation has no Delay. Cancel gives all units back to all levels; Settle
-// corrects the cost.
+// of ctx. A maxWait below 0 is a *[ConfigError]. WaitLevels returns when the call's slot
+// has come, so the Reservation has no Delay. Cancel gives all units back to all levels;
+// Settle corrects the cost.
 //
-// A refusal is a Decision, not an error, and comes without a Reservation. If ctx ends
-// first, WaitLevels returns the context's error and gives the granted units back.
+// A refusal is a Decision, not an error, and its Reservation is nil. If ctx ends first,
+// WaitLevels returns the context's error and gives the granted units back.
 //
 // A call that all levels admit now does not wait, and neither does any with a maxWait of 0.
 // Otherwise the call waits level by level, the narrowest first: while it waits on a
