@@ -43,8 +43,8 @@ type TransportConfig struct {
 	// goroutines at once. It needs a Limiter whose store is a [store.Settler]. Nil: every
 	// request costs its Cost.
 	Settle SettleFunc
-	// SkipNoKey leaves a request uncounted for which Key finds no identity
-	// ([ErrNoKey]). False: it fails with that error.
+	// SkipNoKey sends a request uncounted if Key finds no identity ([ErrNoKey]), as
+	// KeyBearer in a request without a token. False: it fails with that error.
 	SkipNoKey bool
 	// Levels are further limits for the same requests, from narrow to wide: after a
 	// token's limit above, the organisation's and then the host's. Nil: none.
