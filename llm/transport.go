@@ -36,7 +36,7 @@ import (
 //
 // Requests wait in the order of their arrival in one process, and take free units as
 // they come: nothing is booked ahead, so returned units serve the next request at once.
-// A request that has been first for a minute books ahead. Calls of the background
+// A request that was first in line for a minute books ahead. Calls of the background
 // class give way to others (see [weir.InBackground]).
 //
 // A refusal pauses the model for all processes, as in a [weir.Transport]. Budgets that

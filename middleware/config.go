@@ -127,12 +127,11 @@ type Config struct {
 	// Nil: 429 with a problem body.
 	OnLimited func(w http.ResponseWriter, r *http.Request, d weir.Decision)
 
-	// OnWarning is called before the handler runs, once for each limiter that has a
-	// warning about an admitted request. d is about a limit that is near (see
-	// [weir.Decision.Near]), or refused by a limiter that refuses nothing: one of Shadows,
-	// or Limiter in Shadow. If several limits are near, d is about the binding one, or else
-	// the narrowest. OnWarning may set headers and must not write. [WarnByHeader] is one.
-	// Nil: no warnings.
+	// OnWarning is called before the handler, once for each limiter with a warning about an
+	// admitted request. d has a limit that is near (see [weir.Decision.Near]), or the
+	// refusal of a limiter in shadow, which has no other effect. Of several near limits d
+	// has the binding one, or else the narrowest. OnWarning may set headers and must not
+	// write. [WarnByHeader] is one. Nil: no warnings.
 	OnWarning func(w http.ResponseWriter, r *http.Request, d weir.Decision)
 
 	// OnError gets the errors that clients don't see: those of Key, Limits and Cost,
