@@ -78,7 +78,7 @@ type TransportConfig struct {
 //	the context's error         its context ended in the wait; the slot is given back.
 //	                            The context's cause matches too
 //	*StoreError (ErrStore)      the store failed
-//	*ConfigError                its cost is negative
+//	*ConfigError                its cost is negative, or the Transport is a zero one
 //	Key's or Cost's own error
 //
 // The Timeout of an http.Client is a deadline too. The deprecated Cancel field of a
