@@ -80,7 +80,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 	}()
 	if t.budgets == nil {
-		return nil, wrong("Transport", "one made by NewTransport", "a zero one")
+		return nil, &weir.ConfigError{Field: "llm.Transport", Want: "one made by NewTransport", Got: "a zero one"}
 	}
 	sent, body, err := readable(req)
 	if err != nil {
