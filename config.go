@@ -58,8 +58,8 @@ type Config struct {
 	// of a window.
 	Reserve int
 	// InFlight is the maximum number of calls of a key in flight at once, in all
-	// processes together. Such calls are made with Acquire, TryAcquire or Do, and
-	// with no other method. It needs a Store that is a [store.Holder]. 0: no bound.
+	// processes together. Such calls are made with Acquire, TryAcquire, Do or a
+	// Transport alone. It needs a Store that is a [store.Holder]. 0: no bound.
 	InFlight int64
 	// Lease is how long a call counts as in flight after its process died. While
 	// the process lives, calls may take as long as they like: their leases are

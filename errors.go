@@ -120,9 +120,8 @@ func readable(d time.Duration) string {
 // Is reports whether target is [ErrLimited].
 func (e *LimitedError) Is(target error) bool { return target == ErrLimited }
 
-// StoreError is a failure of the store: no decision was made. It matches
-// [ErrStore] and, unless that would look like the caller's context or like a
-// refusal, its cause.
+// StoreError is a failure of the store: no decision was made. It matches [ErrStore] and
+// its cause. It never matches [ErrLimited] or a context's error, also if its cause does.
 type StoreError struct {
 	Op  string // "take", "cancel", "settle", "reset", "brake", "release", "renew"
 	Err error  // the store's

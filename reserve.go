@@ -66,7 +66,7 @@ func (l *Limiter) ReserveN(ctx context.Context, key string, cost int64) (*Reserv
 // ReserveAtMost is [Limiter.ReserveN] for a call that can do with less: it books as
 // many units as are free now, from min to max, and [Reservation.Cost] returns their
 // number. So a batch takes the rest of a budget, and a prompt's max_tokens are cut to
-// it. It never waits. A min or max that can't be is a *[ConfigError].
+// it. It never waits. A min below 1 or above max is a *[ConfigError].
 //
 // A refusal is a Decision, not an error, and its Reservation is nil: min units were
 // not free. Every grant is one decision of the store, so concurrent calls never

@@ -58,9 +58,9 @@ type Config struct {
 	//
 	// Lists, OnNoKey, Penalty and Shadows concern the request's own key. If they let
 	// a request pass, no level counts it. Penalty counts a refusal only if Limiter's
-	// own limits refuse for longest. Settle is asked once for each cost, which is in
-	// the Outcome, and corrects all levels with that cost. HeadersDraft11 lists the
-	// policies of all levels, the other styles show one limit.
+	// own limits refuse for longest. Settle is called once for each different cost
+	// (Outcome.Cost), and corrects all levels with it. HeadersDraft11 lists the policies
+	// of all levels, the other styles show one limit.
 	Levels []Level
 
 	// OnNoKey decides about a request for which Key returned an error, or an empty
