@@ -121,7 +121,7 @@ func readable(d time.Duration) string {
 func (e *LimitedError) Is(target error) bool { return target == ErrLimited }
 
 // StoreError is a failure of the store: no decision was made. It matches [ErrStore] and
-// its cause. It never matches [ErrLimited] or a context's error, also if its cause does.
+// its cause. It never matches [ErrLimited] or a context's error, even if its cause does.
 type StoreError struct {
 	Op  string // "take", "cancel", "settle", "reset", "brake", "release", "renew"
 	Err error  // the store's
