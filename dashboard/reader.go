@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -68,7 +69,7 @@ func newReader(cfg Config) (*reader, error) {
 	s, err := redisstore.New(redisstore.Config{Client: cfg.Client, Prefix: cfg.Prefix})
 	if err != nil {
 		if wrong, ok := errors.AsType[*store.ConfigError](err); ok {
-			err = &store.ConfigError{Field: "dashboard.Config.Prefix", Want: wrong.Want, Got: wrong.Got}
+			err = &store.ConfigError{Field: "dashboard" + strings.TrimPrefix(wrong.Field, "redisstore"), Want: wrong.Want, Got: wrong.Got}
 		}
 		return nil, err
 	}

@@ -58,9 +58,9 @@ type Config struct {
 	//
 	// Lists, OnNoKey, Penalty and Shadows concern the request's own key. If they let
 	// a request pass, no level counts it. Penalty counts a refusal only if Limiter's
-	// own limits refuse for longest. Settle is asked once for each cost, which is in
-	// the Outcome, and corrects all levels with that cost. HeadersDraft11 lists the
-	// policies of all levels, the other styles show one limit.
+	// own limits refuse for longest. Settle is called once for each different cost
+	// (Outcome.Cost), and corrects all levels with it. HeadersDraft11 lists the policies
+	// of all levels, the other styles show one limit.
 	Levels []Level
 
 	// OnNoKey decides about a request for which Key returned an error, or an empty
@@ -127,12 +127,11 @@ type Config struct {
 	// Nil: 429 with a problem body.
 	OnLimited func(w http.ResponseWriter, r *http.Request, d weir.Decision)
 
-	// OnWarning is called before the handler runs, once for each limiter that has a
-	// warning about an admitted request. d is about a limit that is near (see
-	// [weir.Decision.Near]), or refused by a limiter that refuses nothing: one of Shadows,
-	// or Limiter in Shadow. If several limits are near, d is about the binding one, or else
-	// the narrowest. OnWarning may set headers and must not write. [WarnByHeader] is one.
-	// Nil: no warnings.
+	// OnWarning is called before the handler, once for each limiter with a warning about an
+	// admitted request. d has a limit that is near (see [weir.Decision.Near]), or the
+	// refusal of a limiter in shadow, which has no other effect. Of several near limits d
+	// has the binding one, or else the narrowest. OnWarning may set headers and must not
+	// write. [WarnByHeader] is one. Nil: no warnings.
 	OnWarning func(w http.ResponseWriter, r *http.Request, d weir.Decision)
 
 	// OnError gets the errors that clients don't see: those of Key, Limits and Cost,

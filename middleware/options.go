@@ -93,7 +93,7 @@ type Delay struct {
 //
 // The process keeps nothing: the store counts refusals, and the block is a pause of
 // the key, for everything that the same Limiter limits. Served requests cost nothing
-// extra. A client reads of any pause of its key as of a block, also of one by hand. A
+// extra. Clients see every pause of their key as a block, also a pause by hand. A
 // client that can ask in the name of a key can cause its block: penalise keys that are
 // verified. All requests that share a [NoKey].Key are blocked together.
 //

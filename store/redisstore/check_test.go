@@ -86,7 +86,8 @@ func TestCheckFaults(t *testing.T) {
 			addr := without(t, redistest.StartCluster(t).Nodes[0], "cluster")
 			return "redis://weir:p@" + addr + "?addr=" + addr
 		}, "+cluster|slots", []string{"fault cluster"}},
-		"no such master": {func(t *testing.T) string { return "redis://" + redistest.StartSentinel(t).Addr + "?master_name=other" }, "correct master_name", []string{"fault away"}},
+		"no master's name": {func(t *testing.T) string { return "redis://" + redistest.StartSentinel(t).Addr }, "master_name in the URL", []string{"fault sentinel"}},
+		"no such master":   {func(t *testing.T) string { return "redis://" + redistest.StartSentinel(t).Addr + "?master_name=other" }, "correct master_name", []string{"fault away"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -37,10 +37,10 @@ func (r *report) target(ctx context.Context, t *target) {
 	if err != nil && r.failed(t.Addr, t.TLS, err) {
 		return
 	}
-	r.commands(ctx, t)
-	r.info(ctx, t)
-	about := func(f Finding) bool { return f.Server == t.Addr && f.Level == Fault }
-	if err != nil && !slices.ContainsFunc(r.findings, about) {
+	if sentinel := r.info(ctx, t); !sentinel {
+		r.commands(ctx, t)
+	}
+	if err != nil && !slices.ContainsFunc(r.findings, func(f Finding) bool { return f.Server == t.Addr && f.Level == Fault }) {
 		r.add(Finding{Name: "scripts", Level: Fault, Server: t.Addr, What: "a decision fails", Remedy: "allow scripts, or " + withoutScripts, Err: err})
 	}
 }
