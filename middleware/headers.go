@@ -3,7 +3,6 @@ package middleware
 import (
 	"net/http"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/goweir/weir"
@@ -59,28 +58,4 @@ var exposed = [...]string{
 	HeadersXEpoch:  "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After",
 	HeadersDraft6:  "RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, RateLimit-Policy, Retry-After",
 	HeadersNone:    "Retry-After",
-}
-
-// warn calls OnWarning if d is near a limit, or over a limit that refuses nothing.
-func (cfg *Config) warn(w http.ResponseWriter, r *http.Request, d *answer.Decision) {
-	if cfg.OnWarning == nil {
-		return
-	}
-	if about, ok := d.Warning(); ok {
-		cfg.OnWarning(w, r, about)
-	}
-}
-
-// WarnByHeader is a Config.OnWarning that adds the header X-RateLimit-Warning. Its
-// value is "near" or "over" with the limit's policy as a parameter:
-//
-//	X-RateLimit-Warning: near;policy="100-in-1m"
-//
-// A request with several warnings gets several such lines.
-func WarnByHeader(w http.ResponseWriter, _ *http.Request, d weir.Decision) {
-	state := "over"
-	if d.Allowed {
-		state = "near"
-	}
-	w.Header().Add("X-RateLimit-Warning", state+";policy="+strconv.Quote(d.Limit.Policy()))
 }
