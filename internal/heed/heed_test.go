@@ -70,6 +70,10 @@ func TestWhatRealAPIsSay(t *testing.T) {
 			status: 429, said: headers("Retry-After", "30"), bookings: []heed.Booking{on(perMinute(50))}, again: true,
 			want: store.Brake{Pause: 30 * time.Second, Slack: slack, Cut: store.Cut{Unit: 1200 * time.Millisecond, Since: 7, Recovery: 2 * time.Minute}},
 		},
+		"a lower limit ends soon, and a limit of ours might be a part of it: the earlier gap stays": {
+			status: 200, said: headers("X-RateLimit-Limit", "60", "X-RateLimit-Remaining", "12", "X-RateLimit-Reset", "12"),
+			bookings: []heed.Booking{gapped(on(perMinute(100), store.Per(20, 10*time.Second)), spaced(time.Second))},
+		},
 		"Stripe: refused without a time": {
 			status: 429, said: headers("Stripe-Rate-Limited-Reason", "global-rate"), bookings: []heed.Booking{on(perSecond(100))},
 			want: store.Brake{Cut: store.Cut{Unit: 10 * time.Millisecond, Since: 7, Recovery: 30 * time.Second}},
