@@ -20,8 +20,7 @@ type Text struct {
 	Hash any
 }
 
-// The scripts, each joined from the head of all, the parts that it needs, which use runs, and
-// its own files.
+// The scripts: the head of all, the parts that use runs, and the files of each.
 var (
 	anyKey  = "1_value 1_decide 1_number 1_window 2_clock 3_log 4_queue 4_grades 5_limits 5_loss" // decides any key
 	Allow   = text(anyKey, "call allow")
