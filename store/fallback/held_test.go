@@ -125,14 +125,23 @@ func TestCallsInFlightInAnOutage(t *testing.T) {
 }
 
 // The primary gets back the leases of calls that end in an outage: at once after the next
-// call, and without calls within a third of Config.Lease.
+// call, and without calls within a third of Config.Lease. Local calls that begin and end in the
+// outage change nothing, before and after these end.
 func TestCallsThatEndInAnOutage(t *testing.T) {
 	t.Parallel()
-	for name, wait := range map[string]time.Duration{"the next call ends": 0, "no call": 10 * time.Second} {
+	for name, test := range map[string]struct {
+		before, after int // local calls
+		wait          time.Duration
+	}{
+		"the next call ends":      {},
+		"no call":                 {wait: 10 * time.Second},
+		"many local calls before": {before: 20},
+		"many local calls after":  {after: 20},
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			p := newPrimary(t)
 			s := open(t, fallback.Config{Primary: p})
-			l, err := weir.New(weir.Config{Store: s, Name: "fly", Limits: []weir.Limit{weir.PerSecond(1000)}, InFlight: 5})
+			l, err := weir.New(weir.Config{Store: s, Name: "fly", Limits: []weir.Limit{weir.PerSecond(1000)}, InFlight: 6})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -144,13 +153,23 @@ func TestCallsThatEndInAnOutage(t *testing.T) {
 				}
 				return lease
 			}
+			local := func(n int) {
+				for range n {
+					time.Sleep(time.Millisecond)
+					acquire().Release()
+				}
+				synctest.Wait()
+			}
 			held := []*weir.Lease{acquire(), acquire(), acquire(), acquire(), acquire()}
 			outage(t, s, p)
+			local(test.before)
 			for _, lease := range held[:4] {
 				lease.Release()
 			}
+			synctest.Wait()
+			local(test.after)
 			back(t, s, p)
-			if time.Sleep(wait); wait == 0 {
+			if time.Sleep(test.wait); test.wait == 0 {
 				held[4].Release()
 				synctest.Wait()
 			}
