@@ -36,8 +36,8 @@ type Store struct {
 	losses   atomic.Int64 // so far
 	lostAt   atomic.Int64 // the last loss with a search, by this process's clock
 	brakes   brakes.Pending
-	failed   atomic.Pointer[store.Request] // looks at the keys of the last failed call
-	alone    sync.Once                     // logs the first decision without the primary
+	failed   atomic.Pointer[[]store.Charge] // looks at the keys of the last failed call
+	alone    sync.Once                      // logs the first decision without the primary
 }
 
 // within runs f until the budget ends. A slow f goes on without its caller and with an
