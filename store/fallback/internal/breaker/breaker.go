@@ -40,6 +40,7 @@ type Breaker struct {
 	Probe func() error
 	Most  time.Duration // the maximum time between probes
 	Tell  func(store.Change)
+	Vague error     // of a call without an answer; any other error says more
 	Back  func()    // runs after the breaker has closed
 	Since time.Time // the time of the last change; at first the present time
 
@@ -110,13 +111,14 @@ func (b *Breaker) Fail(began time.Time, err error) {
 func (b *Breaker) count(began time.Time, err error) (opened bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.err = err
 	if !b.Closed() || began.Before(b.Since) { // The call began in an earlier state.
 		return false
 	}
 	now := time.Now()
 	if b.failed.Load() == 0 {
-		b.first = began
+		b.first, b.err = began, err
+	} else if err != b.Vague {
+		b.err = err
 	}
 	if b.failed.Load() == 0 || !began.Before(b.ended) {
 		b.failed.Add(1)
@@ -129,7 +131,7 @@ func (b *Breaker) count(began time.Time, err error) (opened bool) {
 	b.outages.Add(1)
 	b.called.Store(now.UnixNano())
 	b.wait = min(firstProbe, b.Most)
-	b.change(open, err, now)
+	b.change(open, b.err, now)
 	b.schedule(0)
 	return true
 }
