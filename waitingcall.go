@@ -93,8 +93,12 @@ func (c *waitingCall) askForLease(ctx context.Context) (d store.Decision, err er
 			return flight.Unknown, 0
 		case d.Allowed:
 			return flight.Granted, 0
+		case d.Reason == store.ReasonInFlight && d.Degraded:
+			return flight.Perhaps, d.RetryAfter
 		case d.Reason == store.ReasonInFlight:
 			return flight.Full, d.RetryAfter
+		case d.Degraded:
+			return flight.Unknown, 0
 		}
 		return flight.Refused, 0
 	}

@@ -35,19 +35,21 @@ const (
 	Granted
 	// Full: too many calls are in flight.
 	Full
+	// Perhaps: too many calls are in flight, but the store may have the lease.
+	Perhaps
 	// Unknown: the store failed, and may have the lease.
 	Unknown
 )
 
 // Try asks the store for a lease with an ID, and for whatever else the call
-// takes. For Full it returns how long to wait for room.
+// takes. For Full and Perhaps it returns how long to wait for room.
 type Try func(ctx context.Context, id string) (a Answer, retryAfter time.Duration)
 
 // ErrMaxWait says that the longest wait is over.
 var ErrMaxWait = errors.New("flight: the longest wait is over")
 
 // Ask waits until the claim may ask the store, and asks, until the answer is not
-// Full. After a Full answer a claim with Refuse returns it. The claim waits until
+// Full. Perhaps counts as Full. After a Full answer a claim with Refuse returns it. The claim waits until
 // the instant end, then it returns ErrMaxWait; the zero end: for as long as ctx.
 //
 // A grant that took half of the lease's time is late: perhaps the process stood still,
@@ -133,6 +135,10 @@ func (f *flight) ask(ctx context.Context, c *Claim, try Try) (a Answer, retryAft
 			return
 		}
 		f.asking--
+		if a == Perhaps {
+			a, f.failed = Full, append(f.failed, returned{lease.id, asked, time.Now()})
+			f.send()
+		}
 		switch a {
 		case Unknown:
 			f.add(lease.id, asked)

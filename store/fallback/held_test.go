@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -178,6 +179,61 @@ func TestCallsThatEndInAnOutage(t *testing.T) {
 			}
 			held[4].Release()
 		})
+	}
+}
+
+// mute is a primary that may carry requests out and fail them, as if their answers were lost.
+type mute struct {
+	*primary
+	loses atomic.Bool
+}
+
+func (m *mute) Take(ctx context.Context, req store.Request) (store.Decision, error) {
+	d, err := m.primary.Take(ctx, req)
+	if m.loses.Load() {
+		return store.Decision{}, errBroken
+	}
+	return d, err
+}
+
+// A lease comes back if the primary's answer is lost, and this process's share refuses the call.
+func TestLeaseWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	for name, limit := range map[string]weir.Limit{"of leases": weir.PerSecond(1000), "of units": weir.PerHour(4).WithBurst(4)} {
+		for _, waits := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				m := &mute{primary: newPrimary(t)}
+				s := open(t, fallback.Config{Primary: m, Replicas: 4})
+				l, err := weir.New(weir.Config{Store: s, Name: "fly", Limits: []weir.Limit{limit}, InFlight: 4})
+				if err != nil {
+					t.Fatal(err)
+				}
+				held, err := l.TryAcquire(t.Context(), "k")
+				if err != nil {
+					t.Fatal(err)
+				}
+				m.loses.Store(true)
+				if waits {
+					ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+					defer cancel()
+					_, err = l.Acquire(ctx, "k")
+				} else {
+					_, err = l.TryAcquire(t.Context(), "k")
+				}
+				if err == nil {
+					t.Errorf("%s: the share has room", name)
+				}
+				m.loses.Store(false)
+				held.Release()
+				time.Sleep(time.Second)
+				main, _, _ := m.now()
+				req := hold("k", "probe", 1)
+				req.Charges[0].Scope, req.Charges[0].Cost = "fly", 0
+				if !take(t, main, req).Allowed {
+					t.Errorf("%s, waits %v: a lease is left", name, waits)
+				}
+			})
+		}
 	}
 }
 
