@@ -12,6 +12,9 @@ import (
 	"github.com/goweir/weir/internal/flight"
 )
 
+// errLate is the error of a release whose answer came too late.
+var errLate = errors.New("late")
+
 // holder is a store of leases.
 type holder struct {
 	*flight.Flights
@@ -33,7 +36,7 @@ func newHolder(ours int64, max int) *holder {
 			h.mu.Lock()
 			defer h.mu.Unlock()
 			for _, id := range ids {
-				if h.fail == nil {
+				if h.fail == nil || h.fail == errLate {
 					delete(h.held, id)
 				}
 			}
@@ -204,6 +207,30 @@ func TestHeartbeat(t *testing.T) {
 			}
 		})
 		lease.Release()
+		h.gone(t)
+	})
+}
+
+// TestFailedReleases: a release fails after many that failed though the store ended their leases.
+func TestFailedReleases(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHolder(2, 2)
+		one := func(fail error) {
+			c := flight.Claim{Key: "k"}
+			if _, _, err := h.Ask(t.Context(), &c, time.Time{}, nothing, h.try("", 0), nothing); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Millisecond)
+			h.set(func() { h.fail = fail })
+			c.Lease.Release()
+			synctest.Wait()
+		}
+		for range 20 {
+			one(errLate)
+		}
+		one(errors.New("down"))
+		one(nil)
 		h.gone(t)
 	})
 }
