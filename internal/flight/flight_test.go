@@ -70,16 +70,16 @@ func (h *holder) leases() (n int) {
 
 // try asks the holder, which takes so long.
 func (h *holder) try(name string, takes time.Duration) flight.Try {
-	return func(_ context.Context, id string) (flight.Answer, time.Duration) {
+	return func(_ context.Context, id string) (flight.Answer, bool, time.Duration) {
 		time.Sleep(takes)
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		if len(h.held) >= h.max {
-			return flight.Full, time.Second
+			return flight.Full, false, time.Second
 		}
 		h.held[id] = true
 		h.order = append(h.order, name)
-		return flight.Granted, 0
+		return flight.Granted, false, 0
 	}
 }
 
@@ -139,9 +139,9 @@ func TestRefused(t *testing.T) {
 		if _, _, err := h.Ask(t.Context(), &first, time.Time{}, waits, h.try("a", 0), nothing); err != nil {
 			t.Fatal(err)
 		}
-		never := func(context.Context, string) (flight.Answer, time.Duration) {
+		never := func(context.Context, string) (flight.Answer, bool, time.Duration) {
 			t.Error("the store is asked while this process has all leases")
-			return flight.Full, 0
+			return flight.Full, false, 0
 		}
 		ended, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
@@ -241,7 +241,7 @@ func TestLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHolder(9, 9)
 		asked, undone := 0, 0
-		try := func(ctx context.Context, id string) (flight.Answer, time.Duration) {
+		try := func(ctx context.Context, id string) (flight.Answer, bool, time.Duration) {
 			asked++
 			return h.try("", 600*time.Millisecond/time.Duration(asked))(ctx, id)
 		}

@@ -85,24 +85,18 @@ func (f *flight) sendAll() {
 	}
 }
 
-// minFailed is how many failed leases a flight keeps at least. Many of them are unknown to the
-// store: it granted others before it was gone, or ended them and answered too late.
-const minFailed = 500
-
-// sent notes the outcome of releasing a batch. Failed leases go with the next ones, or with
-// the next heartbeat. The store granted the earliest of them before it was gone; the latest
-// end by themselves.
+// sent notes the outcome of releasing a batch. Failed leases go with the next ones, or with the
+// next heartbeat. Of over 500, the store granted the earliest before it was gone.
 func (f *flight) sent(batch []returned, counted int64, err error) {
 	if err != nil {
 		ended := time.Now().Add(-f.of.cfg.Lease)
 		f.failed = slices.DeleteFunc(append(batch, f.failed...), func(r returned) bool { return !r.since.After(ended) })
 		slices.SortStableFunc(f.failed, func(a, b returned) int { return a.granted.Compare(b.granted) })
-		f.failed = f.failed[:min(int64(len(f.failed)), max(f.of.cfg.Max, minFailed))]
+		f.failed = f.failed[:min(int64(len(f.failed)), max(f.of.cfg.Max, 500))]
 	}
 	if counted > 0 {
 		f.count -= counted
-		f.pause = firstPause
-		f.width = max(f.width, counted)
+		f.pause, f.width = firstPause, max(f.width, counted)
 		f.wake()
 	}
 }

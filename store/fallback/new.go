@@ -31,7 +31,7 @@ func New(cfg Config) (*Store, error) {
 	}
 	s.seeder, _ = cfg.Local.(Seeder)
 	s.clock.start = time.Now()
-	s.breaker = breaker.Breaker{Probe: s.probe, Most: cfg.Probe, Tell: s.tell, Vague: errBudget, Back: func() { s.restoreAll(0) }, Since: s.clock.start}
+	s.breaker = breaker.Breaker{Probe: s.probe, Most: cfg.Probe, Tell: s.tell, Back: func() { s.restoreAll(0) }, Since: s.clock.start}
 	return s, nil
 }
 

@@ -67,3 +67,11 @@ func within(ctx context.Context, patience time.Duration, f func(context.Context)
 	}
 	return cmp.Or(ctx.Err(), errBudget)
 }
+
+// try asks the primary for a decision without a caller.
+func (s *Store) try(ctx context.Context, req *store.Request, patience time.Duration) error {
+	return within(ctx, patience, func(ctx context.Context) error {
+		_, err := s.cfg.Primary.Take(ctx, *req)
+		return err
+	})
+}

@@ -5,6 +5,7 @@ package breaker
 import (
 	"errors"
 	"math/rand/v2"
+	"os"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -40,7 +41,6 @@ type Breaker struct {
 	Probe func() error
 	Most  time.Duration // the maximum time between probes
 	Tell  func(store.Change)
-	Vague error     // of a call without an answer; any other error says more
 	Back  func()    // runs after the breaker has closed
 	Since time.Time // the time of the last change; at first the present time
 
@@ -117,15 +117,14 @@ func (b *Breaker) count(began time.Time, err error) (opened bool) {
 	now := time.Now()
 	if b.failed.Load() == 0 {
 		b.first, b.err = began, err
-	} else if err != b.Vague {
+	} else if !errors.Is(err, os.ErrDeadlineExceeded) { // Any other error says more.
 		b.err = err
 	}
 	if b.failed.Load() == 0 || !began.Before(b.ended) {
 		b.failed.Add(1)
 		b.ended = now
 	}
-	enough := b.failed.Load() >= rounds && now.Sub(b.first) >= silence || !b.met.Load()
-	if !enough && !noConnection(err) {
+	if enough := b.failed.Load() >= rounds && now.Sub(b.first) >= silence || !b.met.Load(); !enough && !noConnection(err) {
 		return false
 	}
 	b.outages.Add(1)
@@ -136,8 +135,7 @@ func (b *Breaker) count(began time.Time, err error) (opened bool) {
 	return true
 }
 
-// schedule sets the timer of the next probe. took is the time that the last probe took.
-// The lock is held.
+// schedule sets the timer of the next probe, after one that took a time. The lock is held.
 func (b *Breaker) schedule(took time.Duration) {
 	// Half of the time is random, so that processes do not probe all at once.
 	wait := b.wait/2 + rand.N(b.wait/2+1)

@@ -2,6 +2,8 @@ package breaker_test
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"slices"
 	"sync/atomic"
 	"syscall"
@@ -18,7 +20,7 @@ var errDown = errors.New("down")
 // TestCause: a call without an answer hides no error that says more.
 func TestCause(t *testing.T) {
 	t.Parallel()
-	vague, expired, reset := errors.New("no answer"), errors.New("the certificate has expired"), errors.New("connection reset")
+	vague, expired, reset := fmt.Errorf("no answer: %w", os.ErrDeadlineExceeded), errors.New("the certificate has expired"), errors.New("connection reset")
 	for name, c := range map[string]struct {
 		errs []error
 		want error
@@ -31,7 +33,7 @@ func TestCause(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var got error
 			b := &breaker.Breaker{
-				Probe: func() error { return nil }, Most: time.Second, Vague: vague,
+				Probe: func() error { return nil }, Most: time.Second,
 				Tell: func(c store.Change) { got = c.Err }, Back: func() {}, Since: time.Now(),
 			}
 			b.Succeed()
