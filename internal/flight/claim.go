@@ -28,20 +28,17 @@ type Claim struct {
 type Answer uint8
 
 const (
-	// Refused: something other than the calls in flight refused, or the request
-	// was wrong: the store has no lease.
+	// Refused: the store failed, or something other than the calls in flight refused.
 	Refused Answer = iota
 	// Granted: the store has the lease.
 	Granted
 	// Full: too many calls are in flight.
 	Full
-	// Unknown: the store failed, and may have the lease.
-	Unknown
 )
 
-// Try asks the store for a lease with an ID, and for whatever else the call
-// takes. For Full it returns how long to wait for room.
-type Try func(ctx context.Context, id string) (a Answer, retryAfter time.Duration)
+// Try asks the store for a lease with an ID, and for whatever else the call takes. For Full it
+// returns how long to wait for room. Perhaps: the store may have the lease even so.
+type Try func(ctx context.Context, id string) (a Answer, perhaps bool, retryAfter time.Duration)
 
 // ErrMaxWait says that the longest wait is over.
 var ErrMaxWait = errors.New("flight: the longest wait is over")
@@ -120,9 +117,8 @@ func (fs *Flights) leave(f *flight, c *Claim) time.Duration {
 
 // ask asks the store once. again: the grant was late, and the claim keeps its turn.
 func (f *flight) ask(ctx context.Context, c *Claim, try Try) (a Answer, retryAfter time.Duration, again bool) {
-	asked := time.Now()
-	fs, lease := f.of, &Lease{flight: f, id: newID()}
-	a = Unknown // A panic in try leaves no more behind than an error does.
+	fs, lease, asked := f.of, &Lease{flight: f, id: newID()}, time.Now()
+	perhaps := true // A panic in try leaves no more behind than an error does.
 	defer func() {
 		fs.mu.Lock()
 		defer fs.mu.Unlock()
@@ -133,10 +129,11 @@ func (f *flight) ask(ctx context.Context, c *Claim, try Try) (a Answer, retryAft
 			return
 		}
 		f.asking--
+		if perhaps {
+			f.failed = append(f.failed, returned{lease.id, asked, time.Now()})
+			f.send()
+		}
 		switch a {
-		case Unknown:
-			f.add(lease.id, asked)
-			f.release(lease.id)
 		case Granted:
 			f.add(lease.id, asked)
 			c.Lease = lease
@@ -152,6 +149,6 @@ func (f *flight) ask(ctx context.Context, c *Claim, try Try) (a Answer, retryAft
 		}
 		f.advance()
 	}()
-	a, retryAfter = try(ctx, lease.id)
+	a, perhaps, retryAfter = try(ctx, lease.id)
 	return a, retryAfter, again
 }

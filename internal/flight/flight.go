@@ -109,8 +109,8 @@ type flight struct {
 
 // returned is a lease on its way back to the store.
 type returned struct {
-	id    string
-	since time.Time
+	id             string
+	granted, since time.Time
 }
 
 // place is a claim's place in line.

@@ -12,6 +12,9 @@ import (
 	"github.com/goweir/weir/internal/flight"
 )
 
+// errLate is the error of a release whose answer came too late.
+var errLate = errors.New("late")
+
 // holder is a store of leases.
 type holder struct {
 	*flight.Flights
@@ -33,7 +36,7 @@ func newHolder(ours int64, max int) *holder {
 			h.mu.Lock()
 			defer h.mu.Unlock()
 			for _, id := range ids {
-				if h.fail == nil {
+				if h.fail == nil || h.fail == errLate {
 					delete(h.held, id)
 				}
 			}
@@ -67,16 +70,16 @@ func (h *holder) leases() (n int) {
 
 // try asks the holder, which takes so long.
 func (h *holder) try(name string, takes time.Duration) flight.Try {
-	return func(_ context.Context, id string) (flight.Answer, time.Duration) {
+	return func(_ context.Context, id string) (flight.Answer, bool, time.Duration) {
 		time.Sleep(takes)
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		if len(h.held) >= h.max {
-			return flight.Full, time.Second
+			return flight.Full, false, time.Second
 		}
 		h.held[id] = true
 		h.order = append(h.order, name)
-		return flight.Granted, 0
+		return flight.Granted, false, 0
 	}
 }
 
@@ -136,9 +139,9 @@ func TestRefused(t *testing.T) {
 		if _, _, err := h.Ask(t.Context(), &first, time.Time{}, waits, h.try("a", 0), nothing); err != nil {
 			t.Fatal(err)
 		}
-		never := func(context.Context, string) (flight.Answer, time.Duration) {
+		never := func(context.Context, string) (flight.Answer, bool, time.Duration) {
 			t.Error("the store is asked while this process has all leases")
-			return flight.Full, 0
+			return flight.Full, false, 0
 		}
 		ended, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
@@ -208,13 +211,37 @@ func TestHeartbeat(t *testing.T) {
 	})
 }
 
+// TestFailedReleases: a release fails after many that failed though the store ended their leases.
+func TestFailedReleases(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHolder(2, 2)
+		one := func(fail error) {
+			c := flight.Claim{Key: "k"}
+			if _, _, err := h.Ask(t.Context(), &c, time.Time{}, nothing, h.try("", 0), nothing); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Millisecond)
+			h.set(func() { h.fail = fail })
+			c.Lease.Release()
+			synctest.Wait()
+		}
+		for range 20 {
+			one(errLate)
+		}
+		one(errors.New("down"))
+		one(nil)
+		h.gone(t)
+	})
+}
+
 // TestLate: the store takes half of a lease's time, once. The claim asks anew.
 func TestLate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHolder(9, 9)
 		asked, undone := 0, 0
-		try := func(ctx context.Context, id string) (flight.Answer, time.Duration) {
+		try := func(ctx context.Context, id string) (flight.Answer, bool, time.Duration) {
 			asked++
 			return h.try("", 600*time.Millisecond/time.Duration(asked))(ctx, id)
 		}

@@ -84,7 +84,7 @@ func (r *report) failed(server string, encrypted bool, err error) (last bool) {
 	case encrypted && (hungUp(err) || timedOut(err)):
 		return add("away", "the server does not answer", "start it, and see address and firewall. If the port is not for TLS, use redis:// in place of rediss://")
 	case hungUp(err):
-		return add("away", "the server takes connections and does not answer", "see the server's log. If the port is for TLS, use rediss:// in place of redis://")
+		return add("away", "the server takes connections and does not answer", "see the server's log, and its maxclients. If the port is for TLS, use rediss:// in place of redis://")
 	}
 	return add("away", "the server does not answer", "start it, and see address and firewall")
 }
