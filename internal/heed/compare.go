@@ -38,7 +38,7 @@ func compare(s *upstream.Signal, bookings []Booking, target *Booking) (c compari
 		longest = max(longest, ours.Period)
 		part = part || isBelow(ours, s)
 		switch {
-		case isNamed(ours, s):
+		case ours.Rate == s.Limit || ours.Max() == s.Limit:
 			if c.same == nil {
 				c.same = ours
 			}
@@ -52,7 +52,7 @@ func compare(s *upstream.Signal, bookings []Booking, target *Booking) (c compari
 		return comparison{apart: true}
 	case s.Window > 0:
 		c.window = s.Window
-		if gap := s.Window / time.Duration(s.Limit); gap > c.unit+c.unit/20 {
+		if gap := s.Window / time.Duration(s.Limit); gap > c.unit+c.unit/20 && (c.same == nil || matches(c.same, s) != exactMatch) {
 			c.lowered = spaced(gap)
 		}
 	case c.same != nil:
@@ -87,7 +87,7 @@ func limits(s *upstream.Signal, bookings []Booking) func(yield func(*store.Limit
 func (c *comparison) guess(s *upstream.Signal, window, advertised time.Duration) {
 	gap := window / time.Duration(s.Limit)
 	sure := s.Reset > window/2 || isAdvertised(gap, advertised)
-	if even := evenly(s); !sure && (s.Reset <= 0 || gap > 4*even && (even > 0 || !s.Refused)) {
+	if even := evenly(s, 0); !sure && (s.Reset <= 0 || gap > 4*even && (even > 0 || !s.Refused)) {
 		c.apart = true
 		return
 	}

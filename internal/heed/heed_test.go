@@ -132,6 +132,24 @@ func TestWhatRealAPIsSay(t *testing.T) {
 			bookings: []heed.Booking{on(perMinute(600))},
 			want:     store.Brake{Tell: true, Gap: spaced(time.Second), GapFor: maxPause},
 		},
+		"our bucket fills in 1.1 s, which is rounded up": {
+			status: 200, said: headers("RateLimit-Policy", `"b";q=11;w=2`, "RateLimit", `"b";r=10;t=1`),
+			bookings: []heed.Booking{on(perSecond(10).WithBurst(11))},
+		},
+		"our window of 1.5 s, rounded up": {
+			status: 200, said: headers("RateLimit-Policy", "20;w=2", "RateLimit-Limit", "20", "RateLimit-Remaining", "19", "RateLimit-Reset", "2"),
+			bookings: []heed.Booking{on(store.Per(20, 1500*time.Millisecond).By(store.FixedWindow))},
+		},
+		"a window that is a second longer than ours": {
+			status: 200, said: headers("RateLimit-Policy", `"b";q=10;w=2`, "RateLimit", `"b";r=9;t=1`),
+			bookings: []heed.Booking{on(perSecond(10))},
+			want:     store.Brake{Tell: true, Gap: spaced(200 * time.Millisecond), GapFor: maxPause},
+		},
+		"a lower limit whose reset is rounded up to far beyond our window": {
+			status: 200, said: headers("X-RateLimit-Limit", "5", "X-RateLimit-Remaining", "4", "X-RateLimit-Reset", "1"),
+			bookings: []heed.Booking{on(store.Per(10, 100*time.Millisecond))},
+			want:     store.Brake{Tell: true, Gap: 25 * time.Millisecond, GapFor: maxPause},
+		},
 		"Shopify: a bucket larger than ours": {
 			status: 200, said: headers("X-Shopify-Shop-Api-Call-Limit", "32/40"), bookings: []heed.Booking{on(perSecond(2).WithBurst(38))}, doubtful: true,
 		},
