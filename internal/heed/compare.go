@@ -14,11 +14,11 @@ import (
 //	lowered  lower than ours, in a known window: the time between its units
 //	none     not lower than ours
 type comparison struct {
-	apart   bool
-	lowered time.Duration
-	window  time.Duration // of the upstream's limit; 0: not known
-	unit    time.Duration // between two units of ours
-	same    *store.Limit  // of ours, with as many units; nil: none
+	apart, brief bool // brief: lowered is a guess that holds until the reset
+	lowered      time.Duration
+	window       time.Duration // of the upstream's limit; 0: not known
+	unit         time.Duration // between two units of ours
+	same         *store.Limit  // of ours, with as many units; nil: none
 }
 
 // compare compares a signal's limit with all limits that counted the request in its unit.
@@ -92,7 +92,7 @@ func (c *comparison) guess(s *upstream.Signal, window, advertised time.Duration)
 		return
 	}
 	c.window, c.lowered = window, spaced(gap)
-	if !sure {
+	if c.brief = !sure && !s.Refused; !sure {
 		c.lowered = min(c.lowered, s.Reset)
 	}
 }

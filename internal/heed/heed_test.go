@@ -150,6 +150,11 @@ func TestWhatRealAPIsSay(t *testing.T) {
 			bookings: []heed.Booking{on(store.Per(10, 100*time.Millisecond))},
 			want:     store.Brake{Tell: true, Gap: 25 * time.Millisecond, GapFor: maxPause},
 		},
+		"tollbooth: our rate, by the second": {
+			status: 200, said: headers("RateLimit-Limit", "5", "RateLimit-Remaining", "3", "RateLimit-Reset", "1"),
+			bookings: []heed.Booking{on(store.Per(20, 4*time.Second))},
+			want:     store.Brake{Tell: true, Gap: spaced(800 * time.Millisecond), GapFor: time.Second},
+		},
 		"Shopify: a bucket larger than ours": {
 			status: 200, said: headers("X-Shopify-Shop-Api-Call-Limit", "32/40"), bookings: []heed.Booking{on(perSecond(2).WithBurst(38))}, doubtful: true,
 		},

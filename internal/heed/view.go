@@ -84,7 +84,7 @@ func (v *View) gap() time.Duration {
 // gapFor returns how long a gap lasts: for a lower limit as long as a brake may last, for
 // few units left until the reset.
 func (v *View) gapFor() time.Duration {
-	if v.compared.lowered > 0 && v.gap() <= stretched(v.compared.lowered) {
+	if v.compared.lowered > 0 && !v.compared.brief && v.gap() <= stretched(v.compared.lowered) {
 		return v.booking.MaxPause
 	}
 	return v.signal.Reset
