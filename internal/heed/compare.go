@@ -39,7 +39,7 @@ func compare(s *upstream.Signal, bookings []Booking, target *Booking) (c compari
 		part = part || isBelow(ours, s)
 		switch {
 		case ours.Rate == s.Limit || ours.Max() == s.Limit:
-			if c.same == nil {
+			if c.same == nil || matches(ours, s) > matches(c.same, s) {
 				c.same = ours
 			}
 		case ours.Rate > s.Limit && (larger == nil || ours.Rate < larger.Rate):

@@ -150,6 +150,14 @@ func TestWhatRealAPIsSay(t *testing.T) {
 			bookings: []heed.Booking{on(store.Per(10, 100*time.Millisecond))},
 			want:     store.Brake{Tell: true, Gap: 25 * time.Millisecond, GapFor: maxPause},
 		},
+		"our bucket of a day, smaller than its rate, beside a limit per second": {
+			status: 200, said: headers("RateLimit-Policy", `"d";q=2000;w=8640`, "RateLimit", `"d";r=1500;t=2160`),
+			bookings: []heed.Booking{on(perSecond(10), store.Per(20_000, 24*time.Hour).WithBurst(2000))},
+		},
+		"our bucket of a day, of as many units as a limit per second": {
+			status: 200, said: headers("RateLimit-Policy", `"d";q=10;w=864`, "RateLimit", `"d";r=5;t=432`),
+			bookings: []heed.Booking{on(perSecond(10), store.Per(1000, 24*time.Hour).WithBurst(10))},
+		},
 		"tollbooth: our rate, by the second": {
 			status: 200, said: headers("RateLimit-Limit", "5", "RateLimit-Remaining", "3", "RateLimit-Reset", "1"),
 			bookings: []heed.Booking{on(store.Per(20, 4*time.Second))},

@@ -44,7 +44,7 @@ func matches(l *store.Limit, s *upstream.Signal) match {
 	if units == 1 && s.Window > 0 {
 		return matchUnits(int64(s.Window/each), s.Window, s)
 	}
-	return max(matchUnits(l.Rate, l.Period, s), matchUnits(units, max(l.Period, each*time.Duration(units)), s))
+	return max(matchUnits(l.Rate, l.Period, s), matchUnits(units, each*time.Duration(units), s))
 }
 
 // matchUnits compares a signal's budget with units of ours that are new after window.
