@@ -1,5 +1,5 @@
-// Package redisrate has the names of github.com/go-redis/redis_rate/v10 over package
-// redisstore. A program changes its import, and the rest compiles:
+// Package redisrate has the names of github.com/go-redis/redis_rate/v10 over package redisstore.
+// A program with a redis.UniversalClient changes its import, and the rest compiles:
 //
 //	import redis_rate "github.com/goweir/weir/redisrate"
 //
