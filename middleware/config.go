@@ -86,11 +86,11 @@ type Config struct {
 	// requests are under way. Settling gives back units that it did not take. Units
 	// that it took beyond Cost become debt, which later requests wait for.
 	//
-	// Rate headers show the state before. A request that cost 0 is not settled. A
-	// result below 0 is an error and leaves the charge. Settling takes a second call
-	// of the store, before the response ends. If it fails, the charge stays. Nil:
-	// requests cost Cost. The Limiter's store must be a store.Settler. If a fallback is
-	// over a store that is none, as a plainstore, every request is answered with 500.
+	// Rate headers show the state before. A request that cost 0 is not settled. A result below 0 is an
+	// error and leaves the charge. Settling takes a second call of the store, before the response ends.
+	// If it fails, the charge stays. Nil: requests cost Cost. The Limiter's store must be a
+	// store.Settler. If a fallback is over a store that is none, as a plainstore, every request is
+	// answered with 500. Mount http.MaxBytesHandler further out, so that it can close connections.
 	Settle func(r *http.Request, o Outcome) int64
 
 	// Delay queues requests briefly instead of refusing them. Zero: off.

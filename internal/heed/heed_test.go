@@ -136,6 +136,37 @@ func TestWhatRealAPIsSay(t *testing.T) {
 			bookings: []heed.Booking{on(perMinute(600))},
 			want:     store.Brake{Tell: true, Gap: spaced(time.Second), GapFor: maxPause},
 		},
+		"our bucket fills in 1.1 s, which is rounded up": {
+			status: 200, said: headers("RateLimit-Policy", `"b";q=11;w=2`, "RateLimit", `"b";r=10;t=1`),
+			bookings: []heed.Booking{on(perSecond(10).WithBurst(11))},
+		},
+		"our window of 1.5 s, rounded up": {
+			status: 200, said: headers("RateLimit-Policy", "20;w=2", "RateLimit-Limit", "20", "RateLimit-Remaining", "19", "RateLimit-Reset", "2"),
+			bookings: []heed.Booking{on(store.Per(20, 1500*time.Millisecond).By(store.FixedWindow))},
+		},
+		"a window that is a second longer than ours": {
+			status: 200, said: headers("RateLimit-Policy", `"b";q=10;w=2`, "RateLimit", `"b";r=9;t=1`),
+			bookings: []heed.Booking{on(perSecond(10))},
+			want:     store.Brake{Tell: true, Gap: spaced(200 * time.Millisecond), GapFor: maxPause},
+		},
+		"a lower limit whose reset is rounded up to far beyond our window": {
+			status: 200, said: headers("X-RateLimit-Limit", "5", "X-RateLimit-Remaining", "4", "X-RateLimit-Reset", "1"),
+			bookings: []heed.Booking{on(store.Per(10, 100*time.Millisecond))},
+			want:     store.Brake{Tell: true, Gap: 25 * time.Millisecond, GapFor: maxPause},
+		},
+		"our bucket of a day, smaller than its rate, beside a limit per second": {
+			status: 200, said: headers("RateLimit-Policy", `"d";q=2000;w=8640`, "RateLimit", `"d";r=1500;t=2160`),
+			bookings: []heed.Booking{on(perSecond(10), store.Per(20_000, 24*time.Hour).WithBurst(2000))},
+		},
+		"our bucket of a day, of as many units as a limit per second": {
+			status: 200, said: headers("RateLimit-Policy", `"d";q=10;w=864`, "RateLimit", `"d";r=5;t=432`),
+			bookings: []heed.Booking{on(perSecond(10), store.Per(1000, 24*time.Hour).WithBurst(10))},
+		},
+		"tollbooth: our rate, by the second": {
+			status: 200, said: headers("RateLimit-Limit", "5", "RateLimit-Remaining", "3", "RateLimit-Reset", "1"),
+			bookings: []heed.Booking{on(store.Per(20, 4*time.Second))},
+			want:     store.Brake{Tell: true, Gap: spaced(800 * time.Millisecond), GapFor: time.Second},
+		},
 		"Shopify: a bucket larger than ours": {
 			status: 200, said: headers("X-Shopify-Shop-Api-Call-Limit", "32/40"), bookings: []heed.Booking{on(perSecond(2).WithBurst(38))}, doubtful: true,
 		},
