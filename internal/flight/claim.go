@@ -21,7 +21,9 @@ type Claim struct {
 	Lease   *Lease // once it is granted
 
 	place place
-	late  bool // the store's grant came too late, once
+	id    string    // of the lease it asks for
+	since time.Time // when it came
+	late  bool      // the store's grant came too late, once
 }
 
 // Answer is the store's answer to a claim.
@@ -39,9 +41,13 @@ const (
 	Unknown
 )
 
+// starves reports whether other processes have had all places for long.
+func (c *Claim) starves() bool { return !c.Refuse && time.Since(c.since) > patience }
+
 // Try asks the store for a lease with an ID, and for whatever else the call
-// takes. For Full it returns how long to wait for room.
-type Try func(ctx context.Context, id string) (a Answer, retryAfter time.Duration)
+// takes. next: the store keeps the next free place for that ID. For Full it returns how
+// long to wait for room.
+type Try func(ctx context.Context, id string, next bool) (a Answer, retryAfter time.Duration)
 
 // ErrMaxWait says that the longest wait is over.
 var ErrMaxWait = errors.New("flight: the longest wait is over")
@@ -56,7 +62,7 @@ var ErrMaxWait = errors.New("flight: the longest wait is over")
 //
 // With ErrMaxWait and Full it returns how long to wait for room.
 func (fs *Flights) Ask(ctx context.Context, c *Claim, end time.Time, waits func(), try Try, late func()) (a Answer, retryAfter time.Duration, err error) {
-	c.place.arrival = c.Arrival
+	c.place.arrival, c.id, c.since = c.Arrival, newID(), time.Now()
 	f, retryAfter, ok := fs.join(c)
 	if !ok {
 		return Full, retryAfter, nil
@@ -121,24 +127,25 @@ func (fs *Flights) leave(f *flight, c *Claim) time.Duration {
 // ask asks the store once. again: the grant was late, and the claim keeps its turn.
 func (f *flight) ask(ctx context.Context, c *Claim, try Try) (a Answer, retryAfter time.Duration, again bool) {
 	asked := time.Now()
-	fs, lease := f.of, &Lease{flight: f, id: newID()}
+	fs, lease := f.of, &Lease{flight: f, id: c.id}
 	a = Unknown // A panic in try leaves no more behind than an error does.
 	defer func() {
 		fs.mu.Lock()
 		defer fs.mu.Unlock()
-		if again = a == Granted && !c.late && time.Since(asked) >= fs.cfg.Lease/2; again {
-			c.late = true
+		again = a == Granted && !c.late && time.Since(asked) >= fs.cfg.Lease/2
+		if a == Granted || a == Unknown {
 			f.add(lease.id, asked)
+		}
+		if again || a == Unknown {
 			f.release(lease.id)
+		}
+		if again {
+			c.late, c.id = true, newID()
 			return
 		}
 		f.asking--
 		switch a {
-		case Unknown:
-			f.add(lease.id, asked)
-			f.release(lease.id)
 		case Granted:
-			f.add(lease.id, asked)
 			c.Lease = lease
 			if f.pause = firstPause; f.width < fs.cfg.Max {
 				f.width *= 2 // More calls may ask at once.
@@ -147,11 +154,14 @@ func (f *flight) ask(ctx context.Context, c *Claim, try Try) (a Answer, retryAft
 			f.free, f.width = time.Now().Add(retryAfter), 1
 			if !c.Refuse {
 				f.lineUp(&c.place)
+				if c.starves() {
+					f.pause = min(f.pause, starvedPause)
+				}
 				f.refused(retryAfter)
 			}
 		}
 		f.advance()
 	}()
-	a, retryAfter = try(ctx, lease.id)
+	a, retryAfter = try(ctx, lease.id, c.starves())
 	return a, retryAfter, again
 }

@@ -7,7 +7,8 @@
 //	this process has all            line up and don't ask; the first one asks when
 //	                                a lease is released here
 //	other processes have the rest   the store refuses; the first in line asks alone,
-//	                                after a pause that grows
+//	                                after a pause that grows. Once it has waited long,
+//	                                the store keeps the next free place for it
 //	the store has granted again     twice as many may ask at once as before
 //
 // The package talks to the store through the functions of a [Config] alone.
@@ -22,10 +23,11 @@ import (
 )
 
 // firstPause and maxPause bound how long the first call in line waits until it
-// asks the store again, while this process releases nothing.
+// asks the store again, while this process releases nothing. After patience it asks
+// after starvedPause at most.
 const (
-	firstPause = 5 * time.Millisecond
-	maxPause   = 250 * time.Millisecond
+	firstPause, maxPause   = 5 * time.Millisecond, 250 * time.Millisecond
+	patience, starvedPause = time.Second, 20 * time.Millisecond
 )
 
 // Config says how many calls may be in flight, and how leases reach the store.
@@ -182,18 +184,14 @@ func (f *flight) refused(retryAfter time.Duration) {
 	// Processes that were refused together must not come again together.
 	in := min(f.pause/2+mathrand.N(f.pause/2), retryAfter)
 	f.pause = min(2*f.pause, maxPause)
-	if f.wakes == nil {
-		f.wakes = time.AfterFunc(in, func() {
-			f.of.mu.Lock()
-			defer f.of.mu.Unlock()
-			if f.paused {
-				f.paused = false
-				f.advance()
-			}
-		})
-	} else {
-		f.wakes.Reset(in)
-	}
+	f.wakes = time.AfterFunc(in, func() {
+		f.of.mu.Lock()
+		defer f.of.mu.Unlock()
+		if f.paused {
+			f.paused = false
+			f.advance()
+		}
+	})
 }
 
 // wake ends a pause.

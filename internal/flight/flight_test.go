@@ -67,7 +67,7 @@ func (h *holder) leases() (n int) {
 
 // try asks the holder, which takes so long.
 func (h *holder) try(name string, takes time.Duration) flight.Try {
-	return func(_ context.Context, id string) (flight.Answer, time.Duration) {
+	return func(_ context.Context, id string, _ bool) (flight.Answer, time.Duration) {
 		time.Sleep(takes)
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -136,7 +136,7 @@ func TestRefused(t *testing.T) {
 		if _, _, err := h.Ask(t.Context(), &first, time.Time{}, waits, h.try("a", 0), nothing); err != nil {
 			t.Fatal(err)
 		}
-		never := func(context.Context, string) (flight.Answer, time.Duration) {
+		never := func(context.Context, string, bool) (flight.Answer, time.Duration) {
 			t.Error("the store is asked while this process has all leases")
 			return flight.Full, 0
 		}
@@ -214,9 +214,9 @@ func TestLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHolder(9, 9)
 		asked, undone := 0, 0
-		try := func(ctx context.Context, id string) (flight.Answer, time.Duration) {
+		try := func(ctx context.Context, id string, _ bool) (flight.Answer, time.Duration) {
 			asked++
-			return h.try("", 600*time.Millisecond/time.Duration(asked))(ctx, id)
+			return h.try("", 600*time.Millisecond/time.Duration(asked))(ctx, id, false)
 		}
 		c := flight.Claim{Key: "k"}
 		if a, _, err := h.Ask(t.Context(), &c, time.Time{}, nothing, try, func() { undone++ }); a != flight.Granted || err != nil || asked != 2 || undone != 1 {
@@ -227,6 +227,38 @@ func TestLate(t *testing.T) {
 			t.Errorf("%d leases are held", h.leases())
 		}
 		c.Lease.Release()
+		h.gone(t)
+	})
+}
+
+// TestPatience: other processes have all places. A call that has waited long asks for the
+// next one, and asks often.
+func TestPatience(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHolder(1, 0)
+		start, last, first, asked := time.Now(), time.Now(), "", 0
+		try := func(_ context.Context, id string, next bool) (flight.Answer, time.Duration) {
+			waited, pause, most := time.Since(start), time.Since(last), 250*time.Millisecond
+			if waited > 1250*time.Millisecond {
+				most = 20 * time.Millisecond
+			}
+			if first == "" {
+				first = id
+			}
+			if id != first || next != (waited > time.Second) || pause > most {
+				t.Errorf("after %v, %v since the last time: id %s, next %v", waited, pause, id, next)
+			}
+			last = time.Now()
+			if asked++; waited > 3*time.Second {
+				return flight.Refused, 0
+			}
+			return flight.Full, time.Minute
+		}
+		c := flight.Claim{Key: "k"}
+		if a, _, err := h.Ask(t.Context(), &c, time.Time{}, nothing, try, nothing); a != flight.Refused || err != nil || asked > 200 {
+			t.Errorf("%v, %v, asked %d times", a, err, asked)
+		}
 		h.gone(t)
 	})
 }
