@@ -23,9 +23,9 @@ const (
 // Config configures a Limiter; see [New].
 //
 // A Limiter writes two warnings to slog.Default, each once and without a key: a call
-// has waited for over a minute; all calls in flight of a key were held by this process
-// for longer than Lease, which is how response bodies look that are never closed. A
-// handler with a level above slog.LevelWarn leaves them out.
+// has waited for over a minute; this process held all calls in flight of a key for longer
+// than Lease, as if response bodies were never closed. A handler with a level above
+// slog.LevelWarn leaves them out.
 type Config struct {
 	// Store decides. Required.
 	Store Store
@@ -58,8 +58,8 @@ type Config struct {
 	// of a window.
 	Reserve int
 	// InFlight is the maximum number of calls of a key in flight at once, in all
-	// processes together. Such calls are made with Acquire, TryAcquire or Do, and
-	// with no other method. It needs a Store that is a [store.Holder]. 0: no bound.
+	// processes together. Such calls are made with Acquire, TryAcquire, Do or a
+	// Transport alone. It needs a Store that is a [store.Holder]. 0: no bound.
 	InFlight int64
 	// Lease is how long a call counts as in flight after its process died. While
 	// the process lives, calls may take as long as they like: their leases are

@@ -10,10 +10,9 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Sentinels for errors.Is. A refusal by a limit, a failure of the store and
-// the end of a context are never confused: exactly one of
-// errors.Is(err, ErrLimited), errors.Is(err, ErrStore) and
-// errors.Is(err, context.Canceled or context.DeadlineExceeded) holds.
+// Sentinels for errors.Is. A refusal by a limit, a failure of the store and the end
+// of a context are never confused: an error matches at most one of ErrLimited,
+// ErrStore, and context.Canceled or context.DeadlineExceeded.
 var (
 	// ErrLimited is matched by every refusal; see *[LimitedError].
 	ErrLimited = errors.New("weir: limited")
@@ -36,8 +35,8 @@ type LimitedError struct {
 	// Scope is the limiter's name. Key is the counted party.
 	Scope, Key string
 	Cost       int64 // units that the call wanted
-	// Limit is the binding limit; of ReasonTooManyWaiters and ReasonInFlight, which none
-	// decided, one of the limiter's.
+	// Limit is the binding limit. With ReasonTooManyWaiters and ReasonInFlight no limit
+	// refused, and this is any of the limiter's.
 	Limit Limit
 	// RetryAfter is the wait until the same call succeeds unless others take
 	// units; [store.Never] when no waiting helps, 0 for ReasonTooManyWaiters, where it
@@ -46,10 +45,10 @@ type LimitedError struct {
 	RetryAfter time.Duration
 	// Reason says why: ReasonLimited, ReasonNeverFits, …
 	Reason Reason
-	// MaxWait is the longest wait, if the slot came after its end. 0: it did not, or the
-	// call does not wait.
+	// MaxWait is the maximum wait of the call, if its slot lay past that. 0: it did not,
+	// or the call does not wait.
 	MaxWait time.Duration
-	// PastDeadline: the slot came after the context's deadline.
+	// PastDeadline: the slot lay past the context's deadline.
 	PastDeadline bool
 }
 
@@ -67,7 +66,7 @@ func (e *LimitedError) Error() string {
 	case store.ReasonInFlight:
 		s += "too many calls are in flight"
 		if e.MaxWait > 0 {
-			return s + " for longer than the longest wait of " + readable(e.MaxWait) + ", retry after at most " + readable(e.RetryAfter) + "; are leases released and response bodies closed?"
+			return s + " for longer than the MaxWait of " + readable(e.MaxWait) + ", retry after at most " + readable(e.RetryAfter) + "; are leases released and response bodies closed?"
 		}
 		return s + ", retry after at most " + readable(e.RetryAfter)
 	case store.ReasonPaused:
@@ -76,7 +75,7 @@ func (e *LimitedError) Error() string {
 	s += "retry after " + readable(e.RetryAfter)
 	switch {
 	case e.MaxWait > 0:
-		s += ", which is past the end of the longest wait of " + readable(e.MaxWait)
+		s += ", which is past the MaxWait of " + readable(e.MaxWait)
 	case e.PastDeadline:
 		s += ", which is past the context's deadline"
 	}
@@ -121,9 +120,8 @@ func readable(d time.Duration) string {
 // Is reports whether target is [ErrLimited].
 func (e *LimitedError) Is(target error) bool { return target == ErrLimited }
 
-// StoreError is a failure of the store: no decision was made. It matches
-// [ErrStore] and, unless that would look like the caller's context or like a
-// refusal, its cause.
+// StoreError is a failure of the store: no decision was made. It matches [ErrStore] and
+// its cause. It never matches [ErrLimited] or a context's error, even if its cause does.
 type StoreError struct {
 	Op  string // "take", "cancel", "settle", "reset", "brake", "release", "renew"
 	Err error  // the store's

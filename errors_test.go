@@ -33,12 +33,12 @@ func TestLimitedErrorText(t *testing.T) {
 		{
 			"a longest wait",
 			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.ReasonLimited, RetryAfter: 59_999_991 * time.Microsecond, MaxWait: 10 * time.Second},
-			`weir: client-side limit 25-in-5s: retry after 1m, which is past the end of the longest wait of 10s`,
+			`weir: client-side limit 25-in-5s: retry after 1m, which is past the MaxWait of 10s`,
 		},
 		{
 			"the rest of a longest wait",
 			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.ReasonLimited, RetryAfter: 192 * time.Millisecond, MaxWait: 3 * time.Second},
-			`weir: client-side limit 25-in-5s: retry after 192ms, which is past the end of the longest wait of 3s`,
+			`weir: client-side limit 25-in-5s: retry after 192ms, which is past the MaxWait of 3s`,
 		},
 		{
 			"deadline",
@@ -83,7 +83,7 @@ func TestLimitedErrorText(t *testing.T) {
 		{
 			"in flight, max wait",
 			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.ReasonInFlight, RetryAfter: time.Second, MaxWait: time.Minute},
-			`weir: client-side limit 25-in-5s: too many calls are in flight for longer than the longest wait of 1m, retry after at most 1s; are leases released and response bodies closed?`,
+			`weir: client-side limit 25-in-5s: too many calls are in flight for longer than the MaxWait of 1m, retry after at most 1s; are leases released and response bodies closed?`,
 		},
 		{
 			"scope",

@@ -34,8 +34,8 @@ var (
 // a header name with a space in it, returns a *[ConfigError] on every call.
 type KeyFunc func(r *http.Request) (string, error)
 
-// KeyStatic returns a KeyFunc for which all requests share one key. The program
-// alone controls it.
+// KeyStatic returns a KeyFunc for which all requests share one key. The program alone
+// controls it. An empty key counts as none: see [ErrNoKey].
 func KeyStatic(key string) KeyFunc {
 	return func(*http.Request) (string, error) { return key, nil }
 }

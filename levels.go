@@ -26,8 +26,8 @@ type Level struct {
 	Limits []Limit
 	// Cost is how many units are taken. 0: 1.
 	Cost int64
-	// Peek takes nothing of this level, which then refuses nothing: the decision has its
-	// state. Cost must be 0. False: Cost is taken.
+	// Peek takes nothing of this level, and this level refuses nothing: the decision shows
+	// its state. Cost must be 0. False: Cost is taken.
 	Peek bool
 }
 
@@ -177,19 +177,19 @@ func reserveLevels(ctx context.Context, levels []Level) (*Reservation, store.Dec
 
 // WaitLevels is [AllowLevels] for a call that may wait, or may not be made, or whose
 // cost is corrected afterwards. It waits for at most maxWait, and not past the deadline
-// of ctx; one below 0 is a *[ConfigError]. It returns when the call's slot has come, so
-// that the Reservation has no Delay. Cancel gives all units back to all levels; Settle
-// corrects the cost.
+// of ctx. A maxWait below 0 is a *[ConfigError]. WaitLevels returns when the call's slot
+// has come, so the Reservation has no Delay. Cancel gives all units back to all levels;
+// Settle corrects the cost.
 //
-// A refusal is a Decision, not an error, and comes without a Reservation. If ctx ends
-// first, WaitLevels returns the context's error and gives the granted units back.
+// A refusal is a Decision, not an error, and its Reservation is nil. If ctx ends first,
+// WaitLevels returns the context's error and gives the granted units back.
 //
 // A call that all levels admit now does not wait, and neither does any with a maxWait of 0.
 // Otherwise the call waits level by level, the narrowest first: while it waits on a
 // narrow level it holds up no call on a wide one. Each level is a call of the store, on
-// a cluster as on one server. On each level the call waits as one of [Limiter.Wait]
-// does: in line, counted against the MaxWaiters of that Limiter, and longer if the
-// level's key is paused before the slot there has come.
+// a cluster as on one server. On each level the call waits as [Limiter.Wait] does: in
+// line, counted against the MaxWaiters of that Limiter, and longer if the level's key is
+// paused meanwhile.
 //
 // The booked slots are given back when a later level refuses or ctx ends. A call that
 // was refused is then decided on once more, without waiting. Calls of the background

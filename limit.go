@@ -165,7 +165,7 @@ type Decision struct {
 	OtherLimits bool
 	// Reason is ReasonAllowed, or why the call was refused.
 	Reason Reason
-	// Source names the part that decided: the store, or a part that spared asking it.
+	// Source says whether the store decided, or which part of this process did instead.
 	Source store.Source
 	// Delay is how long a granted reservation has to wait; 0: act now.
 	Delay time.Duration

@@ -14,7 +14,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Limiter binds a Store to limits. It is safe for concurrent use.
+// Limiter binds a Store to limits. It is safe for concurrent use. Each call of a zero
+// Limiter fails with a *[ConfigError].
 //
 // Four methods cover four needs: Allow decides now and never waits; Wait
 // blocks until the call's slot; Reserve books a slot and leaves the waiting to

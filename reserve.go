@@ -66,10 +66,10 @@ func (l *Limiter) ReserveN(ctx context.Context, key string, cost int64) (*Reserv
 // ReserveAtMost is [Limiter.ReserveN] for a call that can do with less: it books as
 // many units as are free now, from min to max, and [Reservation.Cost] returns their
 // number. So a batch takes the rest of a budget, and a prompt's max_tokens are cut to
-// it. It never waits. A min or max that can't be is a *[ConfigError].
+// it. It never waits. A min below 1 or above max is a *[ConfigError].
 //
-// A refusal is a Decision, not an error, and comes without a Reservation: min units
-// were not free. Every grant is one decision of the store, so concurrent calls never
+// A refusal is a Decision, not an error, and its Reservation is nil: min units were
+// not free. Every grant is one decision of the store, so concurrent calls never
 // take units twice. ReserveAtMost asks the store once if max units are free, and else
 // two to four times. The Hook observes each question.
 func (l *Limiter) ReserveAtMost(ctx context.Context, key string, min, max int64) (*Reservation, Decision, error) {
@@ -139,8 +139,10 @@ var errZeroReservation = &store.ConfigError{Field: "Reservation", Want: "one gra
 // even after the first failed: units that may be back already are not given
 // back again. It returns ErrUnsupported when the store can't.
 //
-// A context that is over already does not stop it, as the end of the context is
-// the usual reason to cancel; the store then has 5 s.
+// Cancel the latest of several slots first. Reservations keep their slots, so units in
+// front of a later slot may stay booked until that has passed.
+//
+// An ended context does not stop Cancel, as it is the usual reason; the store then has 5 s.
 func (r *Reservation) Cancel(ctx context.Context) error {
 	if r.limiter == nil {
 		return errZeroReservation

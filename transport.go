@@ -34,18 +34,17 @@ type TransportConfig struct {
 	// without taking any. It must not change the request nor read its body, and is
 	// called from many goroutines at once. Nil: every request takes 1.
 	Cost func(*http.Request) (int64, error)
-	// Settle returns the real cost of a request, if only its response has that: in a
-	// header, or when the body has ended, in the trailers, the number of bytes, or the
-	// beginning and end of the body itself. Cost is an estimate then. The estimate stands
-	// while Settle does not know the cost, and without a response. A request without a
-	// connection costs nothing.
+	// Settle returns the real cost of a request, if only its response has it: in a header,
+	// a trailer, the length of the body, or the body's beginning or end. Cost is an
+	// estimate then. The estimate stands while Settle does not know the cost, and without
+	// a response. A request without a connection costs nothing.
 	//
 	// Settle must not change the response nor read its body, and is called from many
 	// goroutines at once. It needs a Limiter whose store is a [store.Settler]. Nil: every
 	// request costs its Cost.
 	Settle SettleFunc
-	// SkipNoKey leaves a request uncounted for which Key finds no identity
-	// ([ErrNoKey]). False: it fails with that error.
+	// SkipNoKey sends a request uncounted if Key finds no identity ([ErrNoKey]), as
+	// KeyBearer in a request without a token. False: it fails with that error.
 	SkipNoKey bool
 	// Levels are further limits for the same requests, from narrow to wide: after a
 	// token's limit above, the organisation's and then the host's. Nil: none.
@@ -59,9 +58,8 @@ type TransportConfig struct {
 	Refuse bool
 	// Upstream reads the upstream's limits from responses. They slow down all
 	// processes that share the store: see Transport. Nil: a zero Reader, which
-	// understands the common forms. A Reader without a Skip skips budgets in another
-	// unit than the limits': those named for costs, as tokens, or where Cost or
-	// Settle is set, those named for requests.
+	// understands the common forms. A Reader without a Skip skips budgets of another
+	// unit: tokens and other costs, or requests if Cost or Settle is set.
 	Upstream *upstream.Reader
 	// IgnoreUpstream sends requests at the limits' pace, whatever the responses say.
 	// False: they slow keys down.
@@ -80,7 +78,7 @@ type TransportConfig struct {
 //	the context's error         its context ended in the wait; the slot is given back.
 //	                            The context's cause matches too
 //	*StoreError (ErrStore)      the store failed
-//	*ConfigError                its cost is negative
+//	*ConfigError                its cost is negative, or the Transport is a zero one
 //	Key's or Cost's own error
 //
 // The Timeout of an http.Client is a deadline too. The deprecated Cancel field of a

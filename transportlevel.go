@@ -39,10 +39,10 @@ type SettleFunc func(resp *http.Response, end *BodyEnd) (cost int64, known bool)
 // BodyEnd describes a response's body that was read to its end or closed. The
 // response's Trailer is set when it was read to its end.
 type BodyEnd struct {
-	Bytes int64  // that were read
-	Head  []byte // the first of them, up to 4 KiB; not to be kept
-	Tail  []byte // the last of them, up to 4 KiB; not to be kept
-	Whole bool   // it was read to its end
+	Bytes int64  // the number of bytes read
+	Head  []byte // the first bytes, up to 4 KiB; valid during the call
+	Tail  []byte // the last bytes, up to 4 KiB; valid during the call
+	Whole bool   // the body was read to its end
 }
 
 // transportLevel is a TransportLevel that was checked.

@@ -86,13 +86,7 @@ func (b *booking) brakeLater(ctx context.Context, view heed.View) <-chan struct{
 		if view.Doubtful() && !shard.Clears(id.Key, granted, &view, look) {
 			return
 		}
-		brake, _ := view.Brake()
-		maxPause := level.heeds.MaxPause
-		view.Again = view.Refused() && brake.Pause > 0 && shard.Again(id.Key, min(brake.Pause, maxPause))
-		if brake, news := view.Brake(); news {
-			brake.Pause = min(brake.Pause, maxPause)
-			brake.Slack = min(brake.Slack, maxPause-brake.Pause)
-			brake.Gap, brake.GapFor = min(brake.Gap, maxPause), min(brake.GapFor, maxPause)
+		if brake, news := shard.Brake(id.Key, view); news {
 			_ = level.Limiter.brake(ctx, id.Key, brake, byUpstream) // The hook sees the error.
 		}
 	})

@@ -81,7 +81,7 @@ func (c *waitingCall) ask(ctx context.Context) (d store.Decision, err error) {
 // askForLease makes the store decide on units and a lease together. It waits for room.
 func (c *waitingCall) askForLease(ctx context.Context) (d store.Decision, err error) {
 	l := c.limiter
-	try := func(ctx context.Context, leaseID string, next bool) (flight.Answer, time.Duration) {
+	try := func(ctx context.Context, leaseID string, next bool) (a flight.Answer, perhaps bool, retryAfter time.Duration) {
 		q := question{ID: c.id, cancelable: true, silent: true, hold: store.Hold{Max: l.inFlight, ID: leaseID, Lease: l.lease, Next: next}}
 		if !c.claim.Refuse {
 			l.lines.Waits(c.start)
@@ -89,14 +89,14 @@ func (c *waitingCall) askForLease(ctx context.Context) (d store.Decision, err er
 		}
 		err = l.take(ctx, &q, c.limits, &d)
 		switch {
-		case err != nil && !errors.Is(err, store.ErrConfig) && !errors.Is(err, store.ErrUnsupported):
-			return flight.Unknown, 0
+		case err != nil:
+			return flight.Refused, !errors.Is(err, store.ErrConfig) && !errors.Is(err, store.ErrUnsupported), 0
 		case d.Allowed:
-			return flight.Granted, 0
+			return flight.Granted, false, 0
 		case d.Reason == store.ReasonInFlight:
-			return flight.Full, d.RetryAfter
+			return flight.Full, d.Degraded, d.RetryAfter
 		}
-		return flight.Refused, 0
+		return flight.Refused, d.Degraded, 0
 	}
 	waits := func() { c.begin(ctx, &d) }
 	late := func() { line.Linger(l.lines.HandBack(ctx, line.ID{Key: c.id.Key}, d.Receipt)) }

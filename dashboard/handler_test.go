@@ -116,6 +116,7 @@ func TestConfig(t *testing.T) {
 		"too rarely":            {Config{Interval: maxInterval + 1}, "dashboard.Config.Interval: want 0, or 250ms to 1m, got 1m0.000000001s"},
 		"no keys":               {Config{MaxKeys: -1}, "dashboard.Config.MaxKeys: want 0 to 1000000, got -1"},
 		"too many keys":         {Config{MaxKeys: maxMaxKeys + 1}, "dashboard.Config.MaxKeys: want 0 to 1000000, got 1000001"},
+		"a nil client":          {Config{Client: (*redis.Client)(nil)}, "dashboard.Config.Client: want a go-redis client, got nil"},
 		"a bad prefix":          {Config{Client: client, Prefix: "{"}, `dashboard.Config.Prefix: want at most 64 bytes of printable ASCII without braces, got "{"`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -53,8 +54,8 @@ func (r *reading) index() {
 }
 
 // age returns the age of a key's state: a reading may leave out keys.
-func (r *reading) age(k *inspect.Key, now time.Time) time.Duration {
-	return now.Sub(r.at) + r.newest[k.Server].Sub(k.At)
+func (r *reading) age(k *inspect.Key, now time.Time) inspect.Span {
+	return inspect.Span(now.Sub(r.at) + r.newest[k.Server].Sub(k.At))
 }
 
 // view is the last reading, and the reason why there is no newer one.
@@ -68,7 +69,7 @@ func newReader(cfg Config) (*reader, error) {
 	s, err := redisstore.New(redisstore.Config{Client: cfg.Client, Prefix: cfg.Prefix})
 	if err != nil {
 		if wrong, ok := errors.AsType[*store.ConfigError](err); ok {
-			err = &store.ConfigError{Field: "dashboard.Config.Prefix", Want: wrong.Want, Got: wrong.Got}
+			err = &store.ConfigError{Field: "dashboard" + strings.TrimPrefix(wrong.Field, "redisstore"), Want: wrong.Want, Got: wrong.Got}
 		}
 		return nil, err
 	}
@@ -97,13 +98,11 @@ func (r *reader) next(ctx context.Context, interval time.Duration) view {
 	done := r.running
 	r.mu.Unlock()
 	patience := min(interval, time.Second) * 3 / 4
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
 	silent := false
 	select {
 	case <-ctx.Done():
 	case <-done:
-	case <-timer.C:
+	case <-time.After(patience):
 		silent = true
 	}
 	r.mu.Lock()

@@ -108,11 +108,11 @@ func (t *tables) rows(v view) (waiting []waitingRow, slowed []slowedRow, busy []
 }
 
 // hasQueue reports whether calls wait for a key, whose state has some age.
-func hasQueue(k *inspect.Key, age time.Duration) bool {
+func hasQueue(k *inspect.Key, age inspect.Span) bool {
 	return k.Ahead.Calls != 0 && k.Ahead.Last > age
 }
 
-func (t *tables) waiting(k fullKey, here hereOf, a inspect.Ahead, age time.Duration) waitingRow {
+func (t *tables) waiting(k fullKey, here hereOf, a inspect.Ahead, age inspect.Span) waitingRow {
 	row := waitingRow{keyName: t.names.name(k.limiter, k.key), Calls: a.Calls, First: ms(a.First - age), Last: ms(a.Last - age), Here: int64(here.waiting)}
 	if here.waiting > 0 {
 		row.Oldest = ms(t.now.Sub(here.oldest))
@@ -154,6 +154,8 @@ func (t *tables) busy(v view, keys []*inspect.Key) []busyRow {
 func first[T any](rows []T) []T { return rows[:min(len(rows), maxRows)] }
 
 // ms writes a duration in whole milliseconds, rounded up; fine with their fractions.
-func ms(d time.Duration) int64 { return int64((max(d, 0) + time.Millisecond - 1) / time.Millisecond) }
+func ms[D ~int64](d D) int64 {
+	return int64((max(d, 0) + D(time.Millisecond) - 1) / D(time.Millisecond))
+}
 
 func fine(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -27,7 +27,7 @@
 //	           or short: 90s, 1m30s, 1.5 h, 2 days, minute
 //
 // The file is YAML without aliases, and so may be JSON, whatever its name. In JSON, write
-// characters beyond U+FFFF themselves: YAML has no pairs of \u escapes.
+// characters beyond U+FFFF as they are: YAML has no pairs of \u escapes.
 //
 // A key in the file is the key that the key function returns: from [weir.KeyFirst] it is
 // 0|acme. [weir.KeyAPIKey] and [weir.KeyBearer] return a hash, so the file holds no

@@ -166,10 +166,9 @@ func (b *budgets) admit(ctx context.Context, cfg *Config, c *call) (err error) {
 		}
 	}
 	if err == nil && !d.Allowed {
-		e := &weir.LimitedError{Scope: d.Scope, Limit: d.Limit, RetryAfter: d.RetryAfter, Reason: d.Reason}
 		at := binding(levels, &d)
 		show(ctx, cfg.Hook, at, weir.Event{Kind: weir.EventDecision, Decision: d})
-		e.Key, e.Cost = at.Key, at.Cost
+		e := &weir.LimitedError{Scope: d.Scope, Key: at.Key, Limit: d.Limit, Cost: at.Cost, RetryAfter: d.RetryAfter, Reason: d.Reason}
 		if _, e.PastDeadline = deadline.Max(ctx, start, cfg.MaxWait); cfg.Refuse || !e.PastDeadline {
 			e.PastDeadline, e.MaxWait = false, cfg.MaxWait
 		}

@@ -74,7 +74,6 @@ func wrong(field, want, got string) error {
 	return &weir.ConfigError{Field: "llm.Config." + field, Want: want, Got: got}
 }
 
-// check reports the first wrong field.
 func (c *Config) check() error {
 	switch {
 	case c.Provider == 0 || c.Provider >= providers:
@@ -124,7 +123,6 @@ func (l *Limits) check(field string) error {
 	return nil
 }
 
-// withDefaults returns the configuration with its defaults filled in.
 func (c Config) withDefaults() Config {
 	c.Name = cmp.Or(c.Name, c.Provider.String())
 	c.Output = cmp.Or(c.Output, defaultOutput)

@@ -41,12 +41,8 @@ func (p Provider) cachedPercent() int {
 	return 100
 }
 
-// free reports whether a provider charges no tokens for a response with such a status.
-//
-//	below 200, 3xx                  no: the response is not the model's, and rare
-//	400 to 499, but 408 and 499     yes: the request was refused before it ran
-//	503, 529                        yes: overloaded
-//	any other                       no: the model may have run
+// free reports whether a provider charges no tokens for a response with such a status: it
+// refused the request before it ran, or is overloaded. Otherwise the model may have run.
 func free(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, 499:

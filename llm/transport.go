@@ -36,7 +36,7 @@ import (
 //
 // Requests wait in the order of their arrival in one process, and take free units as
 // they come: nothing is booked ahead, so returned units serve the next request at once.
-// A request that has been first for a minute books ahead. Calls of the background
+// A request that was first in line for a minute books ahead. Calls of the background
 // class give way to others (see [weir.InBackground]).
 //
 // A refusal pauses the model for all processes, as in a [weir.Transport]. Budgets that
@@ -80,7 +80,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 	}()
 	if t.budgets == nil {
-		return nil, wrong("Transport", "one made by NewTransport", "a zero one")
+		return nil, &weir.ConfigError{Field: "llm.Transport", Want: "one made by NewTransport", Got: "a zero one"}
 	}
 	sent, body, err := readable(req)
 	if err != nil {

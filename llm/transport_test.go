@@ -44,7 +44,7 @@ func TestConfig(t *testing.T) {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
-	if _, err := new(llm.Transport).RoundTrip(&http.Request{}); !errors.Is(err, weir.ErrConfig) {
+	if _, err := new(llm.Transport).RoundTrip(&http.Request{}); !errors.Is(err, weir.ErrConfig) || !strings.Contains(err.Error(), "llm.Transport:") {
 		t.Errorf("a zero Transport: %v", err)
 	}
 	if _, err := llm.NewTransport(nil, llm.Config{Provider: llm.OpenAI, Limits: ok}); !errors.Is(err, weir.ErrConfig) {

@@ -58,9 +58,9 @@ type Config struct {
 	//
 	// Lists, OnNoKey, Penalty and Shadows concern the request's own key. If they let
 	// a request pass, no level counts it. Penalty counts a refusal only if Limiter's
-	// own limits refuse for longest. Settle is asked once for each cost, which is in
-	// the Outcome, and corrects all levels with that cost. HeadersDraft11 lists the
-	// policies of all levels, the other styles show one limit.
+	// own limits refuse for longest. Settle is called once for each different cost
+	// (Outcome.Cost), and corrects all levels with it. HeadersDraft11 lists the policies
+	// of all levels, the other styles show one limit.
 	Levels []Level
 
 	// OnNoKey decides about a request for which Key returned an error, or an empty
@@ -86,11 +86,11 @@ type Config struct {
 	// requests are under way. Settling gives back units that it did not take. Units
 	// that it took beyond Cost become debt, which later requests wait for.
 	//
-	// Rate headers show the state before. A request that cost 0 is not settled. A
-	// result below 0 is an error and leaves the charge. Settling takes a second call
-	// of the store, before the response ends. If it fails, the charge stays. Nil:
-	// requests cost Cost. The Limiter's store must be a store.Settler. If a fallback is
-	// over a store that is none, as a plainstore, every request is answered with 500.
+	// Rate headers show the state before. A request that cost 0 is not settled. A result below 0 is an
+	// error and leaves the charge. Settling takes a second call of the store, before the response ends.
+	// If it fails, the charge stays. Nil: requests cost Cost. The Limiter's store must be a
+	// store.Settler. If a fallback is over a store that is none, as a plainstore, every request is
+	// answered with 500. Mount http.MaxBytesHandler further out, so that it can close connections.
 	Settle func(r *http.Request, o Outcome) int64
 
 	// Delay queues requests briefly instead of refusing them. Zero: off.
@@ -127,12 +127,11 @@ type Config struct {
 	// Nil: 429 with a problem body.
 	OnLimited func(w http.ResponseWriter, r *http.Request, d weir.Decision)
 
-	// OnWarning is called before the handler runs, once for each limiter that has a
-	// warning about an admitted request. d is about a limit that is near (see
-	// [weir.Decision.Near]), or refused by a limiter that refuses nothing: one of Shadows,
-	// or Limiter in Shadow. If several limits are near, d is about the binding one, or else
-	// the narrowest. OnWarning may set headers and must not write. [WarnByHeader] is one.
-	// Nil: no warnings.
+	// OnWarning is called before the handler, once for each limiter with a warning about an
+	// admitted request. d has a limit that is near (see [weir.Decision.Near]), or the
+	// refusal of a limiter in shadow, which has no other effect. Of several near limits d
+	// has the binding one, or else the narrowest. OnWarning may set headers and must not
+	// write. [WarnByHeader] is one. Nil: no warnings.
 	OnWarning func(w http.ResponseWriter, r *http.Request, d weir.Decision)
 
 	// OnError gets the errors that clients don't see: those of Key, Limits and Cost,
@@ -170,16 +169,7 @@ const (
 	FailOpen StoreFailure = iota
 	// FailClosed answers 503, so that an outage of the store is one of the API.
 	FailClosed
-
-	storeFailures
 )
 
-var storeFailureNames = [storeFailures]string{"open", "closed"}
-
 // String returns the choice in lower case.
-func (f StoreFailure) String() string {
-	if f >= storeFailures {
-		return "unknown"
-	}
-	return storeFailureNames[f]
-}
+func (f StoreFailure) String() string { return nameOf(f, "open", "closed") }

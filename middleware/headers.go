@@ -37,9 +37,9 @@ func (s *headers) set(h http.Header, v *answer.Values, d *answer.Decision, own b
 	case HeadersDraft11:
 		d.SetDraft11(h, v, policies, s.pks)
 	case HeadersX:
-		d.SetX(h, v)
+		d.SetX(h, v, time.Time{})
 	case HeadersXEpoch:
-		d.SetXEpoch(h, v, time.Now())
+		d.SetX(h, v, time.Now())
 	case HeadersDraft6:
 		d.SetDraft6(h, v, policies)
 	}

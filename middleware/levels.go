@@ -101,7 +101,6 @@ func (s levels) policyOf(limiter string, limits []weir.Limit, i int) string {
 	return name
 }
 
-// have reports whether a level has a policy of that name.
 func (s levels) have(policy string) bool {
 	return slices.ContainsFunc(s, func(l answer.Level) bool { return hasPolicy(l.Limits, policy) })
 }

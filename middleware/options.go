@@ -93,7 +93,7 @@ type Delay struct {
 //
 // The process keeps nothing: the store counts refusals, and the block is a pause of
 // the key, for everything that the same Limiter limits. Served requests cost nothing
-// extra. A client reads of any pause of its key as of a block, also of one by hand. A
+// extra. Clients see every pause of their key as a block, also a pause by hand. A
 // client that can ask in the name of a key can cause its block: penalise keys that are
 // verified. All requests that share a [NoKey].Key are blocked together.
 //
@@ -145,16 +145,15 @@ const (
 	HeadersDraft6
 	// HeadersNone sets none.
 	HeadersNone
-
-	headerStyles
 )
 
-var headerStyleNames = [headerStyles]string{"draft11", "x", "x_epoch", "draft6", "none"}
-
 // String returns the style in lower case with underscores.
-func (s HeaderStyle) String() string {
-	if s >= headerStyles {
+func (s HeaderStyle) String() string { return nameOf(s, "draft11", "x", "x_epoch", "draft6", "none") }
+
+// nameOf returns the name of a choice.
+func nameOf[C ~uint8](choice C, names ...string) string {
+	if int(choice) >= len(names) {
 		return "unknown"
 	}
-	return headerStyleNames[s]
+	return names[choice]
 }

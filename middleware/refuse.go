@@ -57,7 +57,13 @@ type Violation struct {
 
 // limited answers a request that a limit refused. Its rate headers are set.
 func (cfg *Config) limited(w http.ResponseWriter, r *http.Request, d *answer.Decision) {
-	tellWriter(w, d)
+	if to, ok := w.(LimitedWriter); ok {
+		var violated []Violation
+		for policy, limiter := range d.Violated() {
+			violated = append(violated, Violation{policy, limiter})
+		}
+		to.Limited(*d.Decision, violated)
+	}
 	h, v := w.Header(), new(answer.Values)
 	if after := d.RetryAfterSeconds(); after != "" {
 		v.Set(h, "Retry-After", after)
@@ -73,16 +79,4 @@ func (cfg *Config) limited(w http.ResponseWriter, r *http.Request, d *answer.Dec
 // isOwn reports whether a limit of the request's own key binds.
 func (cfg *Config) isOwn(d *weir.Decision) bool {
 	return len(cfg.Levels) == 0 || d.Scope == cfg.Limiter.Name()
-}
-
-func tellWriter(w http.ResponseWriter, d *answer.Decision) {
-	to, ok := w.(LimitedWriter)
-	if !ok {
-		return
-	}
-	var violated []Violation
-	for policy, limiter := range d.Violated() {
-		violated = append(violated, Violation{policy, limiter})
-	}
-	to.Limited(*d.Decision, violated)
 }

@@ -102,7 +102,6 @@ func (cfg *Config) validateOthers() error {
 	return nil
 }
 
-// invalid returns the error that names a field of the Config.
 func invalid(field, want, got string) error {
 	return &weir.ConfigError{Field: "middleware.Config." + field, Want: want, Got: got}
 }

@@ -24,8 +24,11 @@ type Collector struct {
 	estimated *prometheus.CounterVec
 	settled   *prometheus.CounterVec
 	changes   *prometheus.CounterVec
-	gauges    gauges
-	all       []prometheus.Collector // vectors and gauges
+	vectors   []prometheus.Collector // all of them
+
+	// Gauges are read when they are collected.
+	watched                        instruments.Watched
+	waiting, inFlight, state, away *prometheus.Desc
 }
 
 // New returns a Collector without series.
@@ -48,53 +51,76 @@ func New() *Collector {
 	c.estimated = c.counter("weir_estimated_units_total", "Estimated units of settled calls.", "limiter")
 	c.settled = c.counter("weir_settled_units_total", "Real units of settled calls.", "limiter")
 	c.changes = c.counter("weir_fallback_changes_total", "Times that the primary store went away or came back.", "store", "to")
-	c.gauges.open()
-	c.all = append(c.all, &c.gauges)
+	c.waiting = prometheus.NewDesc("weir_waiting", "Calls that wait.", []string{"limiter"}, nil)
+	c.inFlight = prometheus.NewDesc("weir_in_flight", "Leases that this process holds.", []string{"limiter"}, nil)
+	c.state = prometheus.NewDesc("weir_fallback_state", "0: the primary store decides, 1: it is away, 2: it is probed.", []string{"store"}, nil)
+	c.away = prometheus.NewDesc("weir_fallback_away_seconds", "Time since the primary store went away. 0 while it is there.", []string{"store"}, nil)
 	c.limiters = instruments.NewSeries(0, c.resolved.limiter, nil)
 	return c
 }
 
 func (c *Collector) counter(name, help string, labels ...string) *prometheus.CounterVec {
 	v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
-	c.all = append(c.all, v)
+	c.vectors = append(c.vectors, v)
 	return v
 }
 
 func (c *Collector) gauge(name, help string, labels ...string) *prometheus.GaugeVec {
 	v := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
-	c.all = append(c.all, v)
+	c.vectors = append(c.vectors, v)
 	return v
 }
 
 func (c *Collector) histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
 	v := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
-	c.all = append(c.all, v)
+	c.vectors = append(c.vectors, v)
 	return v
 }
 
 // Watch exports how many calls of the limiters wait and are in flight. Limiters of one
 // name count together. Watch keeps no limiter from being collected as garbage, and
 // ignores nil.
-func (c *Collector) Watch(limiters ...*weir.Limiter) { c.gauges.watched.Add(limiters...) }
+func (c *Collector) Watch(limiters ...*weir.Limiter) { c.watched.Add(limiters...) }
 
 // WatchFallback exports the state of a store under a name. A later store of the same
 // name replaces an earlier one; nil removes it. For the changes, set OnChange of
 // fallback.Config to weir.ObserveFallback of the Collector and the same name.
-func (c *Collector) WatchFallback(name string, s Fallback) { c.gauges.watched.AddFallback(name, s) }
+func (c *Collector) WatchFallback(name string, s Fallback) { c.watched.AddFallback(name, s) }
 
 // Fallback is the part of a fallback.Store that is watched.
 type Fallback = instruments.Fallback
 
 // Describe implements [prometheus.Collector].
 func (c *Collector) Describe(to chan<- *prometheus.Desc) {
-	for _, v := range c.all {
+	if c.limiters == nil { // New did not make it.
+		return
+	}
+	for _, v := range c.vectors {
 		v.Describe(to)
+	}
+	for _, d := range []*prometheus.Desc{c.waiting, c.inFlight, c.state, c.away} {
+		to <- d
 	}
 }
 
 // Collect implements [prometheus.Collector]. It asks no store.
 func (c *Collector) Collect(to chan<- prometheus.Metric) {
-	for _, v := range c.all {
+	if c.limiters == nil {
+		return
+	}
+	for _, v := range c.vectors {
 		v.Collect(to)
+	}
+	gauge := func(d *prometheus.Desc, value float64, label string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, label)
+	}
+	for name, n := range c.watched.Stats() {
+		gauge(c.waiting, float64(n[0]), name)
+		gauge(c.inFlight, float64(n[1]), name)
+	}
+	for name, s := range c.watched.Fallbacks() {
+		gauge(c.state, float64(s.State()), name)
+		away, _ := s.Away()
+		gauge(c.away, away.Seconds(), name)
 	}
 }

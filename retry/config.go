@@ -39,10 +39,9 @@ type Config struct {
 	// is returned. 0: the MaxPause of Upstream, 15 minutes by default.
 	MaxWait time.Duration
 	// Upstream reads the pause from a response: the pause until the upstream's
-	// limit admits again, or else the Retry-After of any status. It also says which
-	// responses are refusals, and final, such as 402 (see upstream.Signal). With its Bodies,
-	// bodies count too. Take the Reader of the weir.Transport if that has one. Nil: a zero
-	// Reader.
+	// limit admits again, or else the Retry-After of any status. It also recognises refusals,
+	// and final responses such as a 402 (see upstream.Signal), with its Bodies by their bodies
+	// too. Take the Reader of the weir.Transport if that has one. Nil: a zero Reader.
 	Upstream *upstream.Reader
 	// Observe is called before each further attempt, after its pause. It must not
 	// change the request. Nil: no calls.
@@ -55,7 +54,7 @@ func New(cfg Config) (*Transport, error) {
 		return nil, &weir.ConfigError{Field: "retry.Config." + field, Want: want, Got: got}
 	}
 	switch {
-	case cfg.Base == nil:
+	case cfg.Base == nil, cfg.Base == (*weir.Transport)(nil):
 		return wrong("Base", "the RoundTripper that sends the requests", "nil")
 	case cfg.Max < 0:
 		return wrong("Max", "0 or more", strconv.Itoa(cfg.Max))

@@ -29,6 +29,7 @@ func TestNewNamesTheWrongField(t *testing.T) {
 		cfg         retry.Config
 	}{
 		{"no Base", "Base", retry.Config{}},
+		{"the Transport of a failed NewTransport", "Base", retry.Config{Base: (*weir.Transport)(nil)}},
 		{"negative Max", "Max", retry.Config{Base: sender, Max: -1}},
 		{"negative Budget", "Budget", retry.Config{Base: sender, Budget: -1}},
 		{"a number that is no status", "Statuses[1]", retry.Config{Base: sender, Statuses: []int{429, 4290}}},

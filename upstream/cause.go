@@ -30,14 +30,7 @@ var scopes = map[string]string{
 // claims are the names of Anthropic's budgets by its representative claim.
 var claims = map[string]string{"five_hour": "unified-5h", "seven_day": "unified-7d"}
 
-// causeOf reads the headers that name the refusing limit.
-//
-//	…-Reason, …-Problem      RateLimit-Reason (Atlassian), Stripe-Rate-Limited-Reason, Xero
-//	…-Error-Code             Discourse
-//	…-Type                   its scope: application, method (Riot Games)
-//	…-Scope, …-Global: true  Discord
-//	…-Resource, …-Name       GitHub, Bitbucket, GitLab; …-Group: RingCentral; …-Category: Zoom
-//	…-Representative-Claim   Anthropic
+// causeOf reads the headers that name the refusing limit: those of doc.go.
 func causeOf(h http.Header) (c Cause, resource string) {
 	for _, name := range limitNames(h) {
 		lower := strings.ToLower(name)
@@ -46,7 +39,7 @@ func causeOf(h http.Header) (c Cause, resource string) {
 		}
 		value := firstWord(h[name])
 		switch lower[strings.LastIndexByte(lower, '-')+1:] {
-		case "reason", "problem", "code":
+		case "reason", "problem", "code": // The last is Discourse's.
 			if c.Limit == "" && value != "" {
 				c = byReason(value, c)
 			}

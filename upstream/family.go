@@ -13,12 +13,12 @@ import (
 type family struct {
 	name     string
 	groups   []*group
-	policies []policyItem
+	policies []Budget
 	// structured are the budgets of RateLimit itself, since draft 08.
 	structured []Budget
 	// label names the budgets without a name, bucket their partition.
 	label, bucket string
-	partitions    []partitionItem
+	partitions    map[string]string // dimensions by budget
 }
 
 // usages are the ends of names of headers of used and possible units: Shopify, Salesforce, Lightspeed.
@@ -143,7 +143,7 @@ func (f *family) group(budget string) *group {
 func (f *family) addLabel(kind string, values []string) {
 	switch kind {
 	case "partition":
-		f.partitions = append(f.partitions, parsePartitions(values)...)
+		f.partitions = parsePartitions(values)
 	case "bucket":
 		f.bucket = strings.TrimSpace(strings.SplitN(first(values), ",", 2)[0]) // A proxy may join copies.
 	default:
@@ -203,11 +203,7 @@ func (f *family) budgets() []Budget {
 	}
 	all = append(all, f.structured...)
 	if len(all) == 0 {
-		for _, p := range f.policies {
-			b := unsaid(p.name).of(p.quota)
-			b.Window, b.Unit, b.Partition = p.window, p.unit, p.partition
-			all = append(all, b)
-		}
+		all = append(all, f.policies...)
 	}
 	for i := range all {
 		all[i] = applyPolicy(all[i], f.policies)
@@ -226,9 +222,5 @@ func (f *family) mark(b *Budget) {
 	if b.Unit == "" && (strings.Contains(f.name, "concurren") || strings.Contains(strings.ToLower(b.Name), "concurren")) {
 		b.Unit = "concurrent-requests"
 	}
-	for _, p := range f.partitions {
-		if p.name == b.Name {
-			b.PartitionBy = p.dimensions
-		}
-	}
+	b.PartitionBy = f.partitions[b.Name]
 }

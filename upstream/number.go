@@ -55,7 +55,6 @@ func parseDecimal(s string) (d decimal, ok bool) {
 	return d, true
 }
 
-// isDigits reports whether s has digits and nothing else.
 func isDigits(s string) bool { return s != "" && strings.TrimLeft(s, "0123456789") == "" }
 
 // times returns d units, rounded up to the nanosecond and at most maxTime.

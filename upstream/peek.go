@@ -26,8 +26,6 @@ func peek(resp *http.Response) {
 	b := &peekedBody{ReadCloser: resp.Body, done: make(chan struct{})}
 	resp.Body = b
 	go b.fill()
-	timer := time.NewTimer(peekTime)
-	defer timer.Stop()
 	var ended <-chan struct{}
 	if resp.Request != nil {
 		ended = resp.Request.Context().Done()
@@ -35,7 +33,7 @@ func peek(resp *http.Response) {
 	select {
 	case <-b.done:
 		b.said = parseBody(b.text)
-	case <-timer.C:
+	case <-time.After(peekTime):
 	case <-ended:
 	}
 	b.late.Store(true)

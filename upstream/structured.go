@@ -14,18 +14,6 @@ import (
 // draft 07 are structured fields (RFC 9651); addAll reads the one of draft 07. A malformed item is left out alone. A
 // field with an empty item is ignored: it has lost a part on its way.
 
-type policyItem struct {
-	name   string
-	quota  int64
-	window time.Duration // 0: unknown
-	unit   string        // empty: unknown
-	// partition is the pk; empty: none.
-	partition string
-}
-
-// partitionItem is one item of RateLimit-Partition: "api";user_id;method.
-type partitionItem struct{ name, dimensions string }
-
 // with returns b with an item's units left and time until the reset, under two names.
 func (b Budget) with(item httpsfv.Item, remaining, reset string) Budget {
 	if n, ok := quantity(item.Params.Get(remaining)); ok {
@@ -106,49 +94,51 @@ func partitionKey(item httpsfv.Item) string {
 	return identifier(pk)
 }
 
-// parsePolicies reads RateLimit-Policy: "default";q=100;w=60, or 100;w=60 up to draft 07.
-func parsePolicies(values []string) []policyItem {
-	var policies []policyItem
+// parsePolicies reads RateLimit-Policy: "default";q=100;w=60, or 100;w=60 up to draft 07. A
+// policy is a budget of which nothing but the size is known.
+func parsePolicies(values []string) []Budget {
+	var policies []Budget
 	for _, member := range items(values) {
 		item := member.(httpsfv.Item)
-		p := policyItem{name: identifier(item.Value), partition: partitionKey(item)}
-		var ok bool
-		if p.quota, ok = item.Value.(int64); !ok {
-			p.quota, ok = quantity(item.Params.Get("q"))
+		quota, ok := item.Value.(int64)
+		if !ok {
+			quota, ok = quantity(item.Params.Get("q"))
 		}
-		if !ok || p.quota < 0 {
+		if !ok || quota < 0 {
 			continue
 		}
-		p.window, _ = seconds(item.Params.Get("w"))
+		p := unsaid(identifier(item.Value)).of(quota)
+		p.Window, _ = seconds(item.Params.Get("w"))
 		unit, _ := item.Params.Get("qu")
-		p.unit = identifier(unit)
+		p.Unit, p.Partition = identifier(unit), partitionKey(item)
 		policies = append(policies, p)
 	}
 	return policies
 }
 
-func parsePartitions(values []string) []partitionItem {
-	var all []partitionItem
+// parsePartitions reads RateLimit-Partition: "api";user_id;method.
+func parsePartitions(values []string) map[string]string {
+	dimensions := map[string]string{}
 	for _, member := range items(values) {
 		item := member.(httpsfv.Item)
-		all = append(all, partitionItem{identifier(item.Value), strings.Join(item.Params.Names(), ",")})
+		dimensions[identifier(item.Value)] = strings.Join(item.Params.Names(), ",")
 	}
-	return all
+	return dimensions
 }
 
 // applyPolicy gives b the limit, the window and the unit of its policy: the policy
 // with its name. For a nameless budget it is the policy with its limit, or the
 // only policy.
-func applyPolicy(b Budget, policies []policyItem) Budget {
+func applyPolicy(b Budget, policies []Budget) Budget {
 	for _, p := range policies {
 		switch {
-		case b.Name != "" && p.name == b.Name && (p.partition == "" || b.Partition == "" || p.partition == b.Partition),
-			b.Name == "" && b.Limit == p.quota,
+		case b.Name != "" && p.Name == b.Name && (p.Partition == "" || b.Partition == "" || p.Partition == b.Partition),
+			b.Name == "" && b.Limit == p.Limit && p.Limit > 0,
 			b.Name == "" && b.Limit < 0 && len(policies) == 1:
 			if b.Limit < 0 {
-				b = b.of(p.quota)
+				b = b.of(p.Limit)
 			}
-			b.Window, b.Partition, b.Unit = cmp.Or(b.Window, p.window), cmp.Or(b.Partition, p.partition), cmp.Or(b.Unit, p.unit)
+			b.Window, b.Partition, b.Unit = cmp.Or(b.Window, p.Window), cmp.Or(b.Partition, p.Partition), cmp.Or(b.Unit, p.Unit)
 			return b
 		}
 	}

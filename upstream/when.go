@@ -104,45 +104,37 @@ func parseDuration(s string) (time.Duration, bool) {
 // twoDigits is the only layout with a year of two digits: RFC 850.
 const twoDigits = "2-Jan-06 15:04:05"
 
-// layouts are the forms of dates, without a weekday, GMT or UTC: RFC 9110, cookies, email, asctime, JavaScript.
-var layouts = [...]string{"2 Jan 2006 15:04:05", twoDigits, "2-Jan-2006 15:04:05", "2 Jan 2006 15:04:05 -0700", time.ANSIC, "Mon Jan 2 2006 15:04:05 GMT-0700"}
+// dates are the forms of dates, without a weekday, GMT or UTC: RFC 9110, cookies, email, asctime, JavaScript. isoTimes
+// are those of ISO 8601, to the minute or finer.
+var (
+	dates    = []string{"2 Jan 2006 15:04:05", twoDigits, "2-Jan-2006 15:04:05", "2 Jan 2006 15:04:05 -0700", time.ANSIC, "Mon Jan 2 2006 15:04:05 GMT-0700"}
+	isoTimes = []string{
+		time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05Z07",
+		"2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02T15:04Z0700",
+	}
+)
 
 // parseTime reads an ISO 8601 time or an HTTP date. A time without a zone is UTC.
 func parseTime(s string, date time.Time) (time.Time, bool) {
-	if len(s) < len("2006-01-02T15:04") {
+	s, layouts := strings.ToUpper(s), dates
+	switch {
+	case len(s) < len("2006-01-02T15:04"):
 		return time.Time{}, false
+	case s[4] == '-' && (s[10] == 'T' || s[10] == ' '):
+		// Go's Time.String writes 2022-06-13 13:50:00 +0200 CEST m=+0.5.
+		parts := append(strings.Fields(s[11:]), "", "")
+		s = s[:10] + "T" + parts[0] + strings.NewReplacer("UTC", "Z", "GMT", "Z").Replace(parts[1])
+		layouts = isoTimes
+	default:
+		s, _, _ = strings.Cut(s, " (")
+		s = strings.TrimSpace(s[strings.Index(s, ",")+1:]) // without its weekday
+		s = strings.TrimSuffix(strings.TrimSuffix(s, " GMT"), " UTC")
 	}
-	if t, ok := parseISO(s); ok {
-		return t, true
-	}
-	s, _, _ = strings.Cut(strings.ToUpper(s), " (")
-	s = strings.TrimSpace(s[strings.Index(s, ",")+1:]) // without its weekday
-	s = strings.TrimSuffix(strings.TrimSuffix(s, " GMT"), " UTC")
 	for _, layout := range layouts {
 		if t, err := time.Parse(layout, s); err == nil {
 			if layout == twoDigits && date.Sub(t) > 50*365*24*time.Hour {
 				t = t.AddDate(100, 0, 0) // the nearest such year: RFC 9110, section 5.6.7
 			}
-			return t, true
-		}
-	}
-	return time.Time{}, false
-}
-
-// parseISO reads a date and a time, to the minute or finer. A T or a space stands
-// between them, and a zone may follow.
-func parseISO(s string) (time.Time, bool) {
-	if s[4] != '-' || s[10] != 'T' && s[10] != 't' && s[10] != ' ' {
-		return time.Time{}, false
-	}
-	// Go's Time.String writes 2022-06-13 13:50:00 +0200 CEST m=+0.5.
-	parts := append(strings.Fields(strings.ToUpper(s[11:])), "", "")
-	s = s[:10] + "T" + parts[0] + strings.NewReplacer("UTC", "Z", "GMT", "Z").Replace(parts[1])
-	for _, layout := range [...]string{
-		time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05Z07",
-		"2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02T15:04Z0700",
-	} {
-		if t, err := time.Parse(layout, s); err == nil {
 			return t, true
 		}
 	}

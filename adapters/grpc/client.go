@@ -55,7 +55,7 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	// A Transport refuses the same limiters, as GCRA without a Burst, and for the same reasons.
 	if _, err := weir.NewTransport(weir.TransportConfig{Limiter: cfg.Limiter, Key: weir.KeyHost()}); err != nil {
 		if wrong, ok := errors.AsType[*weir.ConfigError](err); ok {
-			wrong.Field = "ClientConfig.Limiter"
+			wrong.Field = "weirgrpc.ClientConfig.Limiter"
 		}
 		return nil, err
 	}
@@ -189,11 +189,9 @@ func (c *Client) heed(ctx context.Context, key string, err error) {
 		defer func() { <-c.lanes }()
 		c.pause(ctx, key, d)
 	}()
-	timer := time.NewTimer(linger)
-	defer timer.Stop()
 	select {
 	case <-done:
-	case <-timer.C:
+	case <-time.After(linger):
 	}
 }
 

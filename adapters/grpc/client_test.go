@@ -336,7 +336,7 @@ func TestClientRefusesBursts(t *testing.T) {
 	}
 	for _, tt := range tests {
 		_, err := weirgrpc.NewClient(weirgrpc.ClientConfig{Limiter: limiterOf(t, weir.Config{Limits: tt.limits})})
-		if ok := err == nil; ok != tt.ok || !ok && !strings.Contains(err.Error(), "ClientConfig.Limiter: want Outbound(") {
+		if ok := err == nil; ok != tt.ok || !ok && !strings.Contains(err.Error(), "weirgrpc.ClientConfig.Limiter: want Outbound(") {
 			t.Errorf("%v: %v", tt.limits, err)
 		}
 	}

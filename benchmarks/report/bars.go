@@ -49,7 +49,7 @@ func (b bars) draw() string {
 	for _, r := range b.rows {
 		values = append(values, r.values...)
 	}
-	scale := svg.NewScale(values, b.log, width-left-right)
+	scale := newScale(values, b.log, width-left-right)
 	for _, tick := range scale.Ticks() {
 		s.Line(left+scale.At(tick), top-6, left+scale.At(tick), float64(height)-12, svg.Grid, 1)
 	}

@@ -26,7 +26,7 @@ func (l lines) draw() string {
 	for _, r := range l.rows {
 		values = append(values, r.values...)
 	}
-	scale := svg.NewScale(values, true, height-top-bottom)
+	scale := newScale(values, true, height-top-bottom)
 	for _, tick := range scale.Ticks() {
 		y := height - bottom - scale.At(tick)
 		s.Line(left, y, width-right, y, svg.Grid, 1)

@@ -123,6 +123,25 @@ func TestFormats(t *testing.T) {
 	}
 }
 
+func TestLogScale(t *testing.T) {
+	for name, test := range map[string]struct {
+		values []float64
+		v, at  float64
+	}{
+		"a power of ten below the least is nothing": {[]float64{20, 1000}, 10, 0},
+		"the middle": {[]float64{10, 1000}, 100, 50},
+		"of nothing": {nil, 0, 0},
+	} {
+		s := newScale(test.values, true, 100)
+		if got := s.At(test.v); math.Abs(got-test.at) > 1e-9 {
+			t.Errorf("%s: %v, want %v", name, got, test.at)
+		}
+		if n := len(s.Ticks()); n == 0 || n > 12 {
+			t.Errorf("%s: %d ticks", name, n)
+		}
+	}
+}
+
 func TestChartsAreWellFormed(t *testing.T) {
 	r := sample()
 	for i, who := range []string{"weir", "redis_rate", "a <strange> & \"long\" name"} {

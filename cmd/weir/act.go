@@ -8,6 +8,7 @@ import (
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/inspect"
+	"github.com/goweir/weir/internal/rediskey"
 	"github.com/spf13/cobra"
 )
 
@@ -19,8 +20,8 @@ type action struct {
 
 // limiter returns a limiter for the key. Its limits are those of the flag, or of the
 // key's state. Only a pause needs them, for the pace at which calls leave after it.
-func (a *action) limiter(s *session, t *target, k *inspect.Key, needed bool) (*weir.Limiter, error) {
-	if t.limiter == "" {
+func (a *action) limiter(s *session, t *rediskey.Name, k *inspect.Key, needed bool) (*weir.Limiter, error) {
+	if t.Scope == "" {
 		return nil, &exit{exitUsage, errors.New("the name of the limiter is unknown: name the key as LIMITER:KEY")}
 	}
 	var limits []weir.Limit
@@ -50,7 +51,7 @@ func (a *action) limiter(s *session, t *target, k *inspect.Key, needed bool) (*w
 	if limits == nil {
 		limits = []weir.Limit{weir.Per(1, time.Second)}
 	}
-	return weir.New(weir.Config{Store: s.Store, Name: t.limiter, Limits: limits})
+	return weir.New(weir.Config{Store: s.Store, Name: t.Scope, Limits: limits})
 }
 
 // act finds the key, changes it, and reports its new state.
@@ -60,7 +61,7 @@ func (a *action) act(cmd *cobra.Command, text string, needed bool, do func(l *we
 		if err != nil {
 			return err
 		}
-		before, err := s.Stored(cmd.Context(), t.stored)
+		before, err := s.Stored(cmd.Context(), t.State)
 		if err != nil {
 			return err
 		}
@@ -68,10 +69,10 @@ func (a *action) act(cmd *cobra.Command, text string, needed bool, do func(l *we
 		if err != nil {
 			return err
 		}
-		if err := do(l, cmd.Context(), t.key); err != nil {
+		if err := do(l, cmd.Context(), t.Key); err != nil {
 			return err
 		}
-		after, err := s.Stored(cmd.Context(), t.stored)
+		after, err := s.Stored(cmd.Context(), t.State)
 		if err != nil {
 			return err
 		}
@@ -104,11 +105,11 @@ of the key.`,
 }
 
 func sayPaused(before, after *inspect.Key) string {
-	format := "15:04:05 MST"
-	if after.Brake.Pause >= 12*time.Hour {
+	format, pause := clock, time.Duration(after.Brake.Pause)
+	if pause >= 12*time.Hour {
 		format = "2006-01-02 " + format
 	}
-	text := fmt.Sprintf("%s is paused for %s, until %s by the server's clock.", after.Text(), inspect.Short(after.Brake.Pause), after.At.Add(after.Brake.Pause).UTC().Format(format))
+	text := fmt.Sprintf("%s is paused for %s, until %s by the server's clock.", after.Text(), after.Brake.Pause, after.At.Add(pause).Format(format))
 	if before.Brake.Pause >= after.Brake.Pause {
 		text += " It was paused for longer already."
 	}
@@ -131,7 +132,7 @@ func newResume() *cobra.Command {
 		Example: "  weir resume stripe:live", ValidArgsFunction: a.completeKey,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.act(cmd, args[0], false, (*weir.Limiter).Resume, func(before, after *inspect.Key) string {
-				if before.Brake.Pause == 0 && !before.Brake.Slow() {
+				if before.Brake.IsZero() {
 					return after.Text() + " was neither paused nor slower."
 				}
 				return after.Text() + " runs again. " + after.ExplainNext()

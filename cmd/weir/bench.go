@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -77,32 +76,29 @@ type measurement struct {
 	Calls     int     `json:"calls"`
 	Failed    int     `json:"failed"` // calls that returned an error
 	PerSecond float64 `json:"per_second"`
-	P50       seconds `json:"p50_s"` // of the other calls
-	P90       seconds `json:"p90_s"`
-	P99       seconds `json:"p99_s"`
-	Max       seconds `json:"max_s"`
+	P50       latency `json:"p50_s"` // of the other calls
+	P90       latency `json:"p90_s"`
+	P99       latency `json:"p99_s"`
+	Max       latency `json:"max_s"`
 }
 
-// seconds is a duration that JSON has in seconds.
-type seconds time.Duration
+type latency struct{ inspect.Span }
 
-func (s seconds) MarshalJSON() ([]byte, error) { return json.Marshal(time.Duration(s).Seconds()) }
-
-// String writes whole microseconds, or text for people above 10 ms.
-func (s seconds) String() string {
-	if d := time.Duration(s); d >= 10*time.Millisecond {
-		return inspect.Short(d)
+// String writes whole microseconds below 10 ms.
+func (l latency) String() string {
+	if d := time.Duration(l.Span); d < 10*time.Millisecond {
+		return fmt.Sprintf("%dµs", d.Round(time.Microsecond).Microseconds())
 	}
-	return fmt.Sprintf("%dµs", time.Duration(s).Round(time.Microsecond).Microseconds())
+	return l.Span.String()
 }
 
 // of fills in the times of calls.
 func (m *measurement) of(times []time.Duration, elapsed time.Duration) {
 	slices.Sort(times)
 	m.Calls, m.PerSecond = len(times), float64(len(times))/elapsed.Seconds()
-	for part, at := range map[float64]*seconds{0.5: &m.P50, 0.9: &m.P90, 0.99: &m.P99, 1: &m.Max} {
+	for part, at := range map[float64]*latency{0.5: &m.P50, 0.9: &m.P90, 0.99: &m.P99, 1: &m.Max} {
 		if n := len(times); n > 0 {
-			*at = seconds(times[min(int(part*float64(n)), n-1)])
+			at.Span = inspect.Span(times[min(int(part*float64(n)), n-1)])
 		}
 	}
 }

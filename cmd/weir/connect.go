@@ -66,11 +66,8 @@ func (c *connection) with(f func(s *session) error) error {
 	return failed(err)
 }
 
-// target is the key of an argument.
-type target struct{ limiter, key, stored string }
-
 // target reads a KEY.
-func (s *session) target(text string) (t target, err error) {
+func (s *session) target(text string) (rediskey.Name, error) {
 	prefix := s.Prefix()
 	wrong := &exit{exitUsage, fmt.Errorf("key %q: want LIMITER:KEY as weir keys shows it, or a name in Redis as %s{LIMITER:KEY}", text, prefix)}
 	if strings.HasPrefix(text, "#") {
@@ -79,16 +76,15 @@ func (s *session) target(text string) (t target, err error) {
 	if strings.HasPrefix(text, prefix+"{") {
 		name, ok := rediskey.Parse(prefix, text)
 		if !ok || name.Part != "" {
-			return t, wrong
+			return name, wrong
 		}
-		return target{name.Scope, name.Key, name.State}, nil
+		return name, nil
 	}
-	t.limiter, t.key, _ = rediskey.ParseText(text)
+	limiter, key, _ := rediskey.ParseText(text)
 	if !strings.Contains(text, ":") {
-		return t, wrong
+		return rediskey.Name{}, wrong
 	}
-	t.stored = rediskey.State(prefix, t.limiter, t.key)
-	return t, nil
+	return rediskey.Name{Scope: limiter, Key: key, State: rediskey.State(prefix, limiter, key)}, nil
 }
 
 func (s *session) find(ctx context.Context, text string) (inspect.Key, error) {
@@ -96,7 +92,7 @@ func (s *session) find(ctx context.Context, text string) (inspect.Key, error) {
 	if err != nil {
 		return inspect.Key{}, err
 	}
-	return s.Stored(ctx, t.stored)
+	return s.Stored(ctx, t.State)
 }
 
 // hint says that a client of one server leaves out the other masters of a cluster. HELLO

@@ -41,7 +41,7 @@ has to be one of this machine, unless --public says otherwise.`,
 			}
 			l, err := net.Listen("tcp", listen)
 			if err != nil {
-				return &exit{exitUsage, advice{fmt.Errorf("--listen %q: %w", listen, errors.Unwrap(err)), "name another address"}}
+				return &exit{exitUsage, fmt.Errorf("--listen %q: %w: name another address", listen, errors.Unwrap(err))}
 			}
 			if !*public && !loopback(l.Addr().String()) {
 				_ = l.Close()

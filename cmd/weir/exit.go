@@ -48,23 +48,14 @@ func failed(err error) error {
 	case errors.Is(err, context.Canceled):
 		return &exit{exitFound, errors.New("interrupted")}
 	case errors.Is(err, redisstore.ErrState):
-		return &exit{exitFound, advice{err, "weir reset KEY clears the key"}}
+		return &exit{exitFound, fmt.Errorf("%w: weir reset KEY clears the key", err)}
 	case redis.HasErrorPrefix(err, "NOPERM"):
-		return &exit{exitAway, advice{err, "docs/command.md has the commands that the user needs"}}
+		return &exit{exitAway, fmt.Errorf("%w: docs/command.md has the commands that the user needs", err)}
 	case is[redis.Error](err):
-		return &exit{exitAway, advice{err, "weir doctor says what is wrong"}}
+		return &exit{exitAway, fmt.Errorf("%w: weir doctor says what is wrong", err)}
 	}
-	return &exit{exitAway, advice{err, "is --redis right and Redis up? weir doctor says more"}}
+	return &exit{exitAway, fmt.Errorf("%w: is --redis right and Redis up? weir doctor says more", err)}
 }
-
-// advice is an error with a remedy.
-type advice struct {
-	error
-	do string
-}
-
-func (a advice) Error() string { return a.error.Error() + ": " + a.do }
-func (a advice) Unwrap() error { return a.error }
 
 func code(err error) int {
 	if err == nil {
@@ -111,5 +102,5 @@ func misused(c *cobra.Command, err error) error {
 	if strings.Contains(err.Error(), "unknown shorthand flag") && strings.Contains(c.Use, "KEY") {
 		do += ", and put -- before a KEY that starts with -"
 	}
-	return &exit{exitUsage, advice{err, do}}
+	return &exit{exitUsage, fmt.Errorf("%w: %s", err, do)}
 }

@@ -37,31 +37,32 @@ var began = time.Date(2026, 11, 25, 18, 4, 5, 0, time.UTC)
 
 // keysOfTest are keys of each kind, at a fixed time.
 func keysOfTest() []inspect.Key {
-	slow := inspect.Brake{Rate: 32, For: 90 * time.Second}
-	limit := func(l weir.Limit, used int64, reset time.Duration) inspect.Limit {
+	const second, minute = inspect.Span(time.Second), inspect.Span(time.Minute)
+	slow := inspect.Brake{Rate: 32, For: 90 * second}
+	limit := func(l weir.Limit, used int64, reset inspect.Span) inspect.Limit {
 		return inspect.Limit{Limit: store.Limit(l), Used: used, Remaining: store.Limit(l).Max() - used, ResetAfter: reset}
 	}
 	key := func(limiter, name string, limits ...inspect.Limit) inspect.Key {
 		return inspect.Key{
-			Limiter: limiter, Key: name, Stored: "weir:{" + limiter + ":" + name + "}", Server: "redis:6379", At: began, TTL: 5 * time.Second,
+			Limiter: limiter, Key: name, Stored: "weir:{" + limiter + ":" + name + "}", Server: "redis:6379", At: began, TTL: 5 * second,
 			Limits: limits, Brake: inspect.Brake{Rate: 64}, Next: inspect.Next{Allowed: true, Limit: -1},
 		}
 	}
-	calm := key("api", "user:1", limit(weir.Per(25, 5*time.Second), 8, 1600*time.Millisecond))
-	full := key("api", "user 2", limit(weir.Per(25, 5*time.Second), 25, 5*time.Second), limit(weir.Per(300, time.Minute).By(weir.SlidingWindow), 100, time.Minute))
-	full.Next = inspect.Next{RetryAfter: 192784 * time.Microsecond, Reason: "limited", Limit: 0}
-	full.Limits[1].LeftFor = 3 * time.Minute
-	queue := key("stripe", "live", limit(weir.Per(25, time.Second).WithBurst(50), 50, 40*time.Second))
-	queue.Ahead = inspect.Ahead{Calls: 12, First: 10 * time.Minute, Last: 10*time.Minute + 480*time.Millisecond}
-	queue.Brake, queue.Next = inspect.Brake{Pause: 10 * time.Minute, Rate: 64}, inspect.Next{RetryAfter: 10*time.Minute + 520*time.Millisecond, Reason: "paused", Limit: 0}
-	unknown := key("github", strings.Repeat("o", 60), limit(weir.Per(5000, time.Hour).By(weir.FixedWindow), 5000, 59*time.Minute+30*time.Second))
-	unknown.Ahead, unknown.Brake = inspect.Ahead{Calls: -1, First: time.Second, Last: time.Hour}, slow
-	unknown.Next, unknown.InFlight, unknown.LeaseEnds = inspect.Next{RetryAfter: time.Hour, Reason: "waiting", Limit: 0}, 3, 25*time.Second
+	calm := key("api", "user:1", limit(weir.Per(25, 5*time.Second), 8, 1600*second/1000))
+	full := key("api", "user 2", limit(weir.Per(25, 5*time.Second), 25, 5*second), limit(weir.Per(300, time.Minute).By(weir.SlidingWindow), 100, minute))
+	full.Next = inspect.Next{RetryAfter: 192784 * second / 1e6, Reason: "limited", Limit: 0}
+	full.Limits[1].LeftFor = 3 * minute
+	queue := key("stripe", "live", limit(weir.Per(25, time.Second).WithBurst(50), 50, 40*second))
+	queue.Ahead = inspect.Ahead{Calls: 12, First: 10 * minute, Last: 10*minute + 480*second/1000}
+	queue.Brake, queue.Next = inspect.Brake{Pause: 10 * minute, Rate: 64}, inspect.Next{RetryAfter: 10*minute + 520*second/1000, Reason: "paused", Limit: 0}
+	unknown := key("github", strings.Repeat("o", 60), limit(weir.Per(5000, time.Hour).By(weir.FixedWindow), 5000, 59*minute+30*second))
+	unknown.Ahead, unknown.Brake = inspect.Ahead{Calls: -1, First: second, Last: 60 * minute}, slow
+	unknown.Next, unknown.InFlight, unknown.LeaseEnds = inspect.Next{RetryAfter: 60 * minute, Reason: "waiting", Limit: 0}, 3, 25*second
 	planted := key("api", "planted")
 	planted.Err, planted.NoTTL, planted.TTL, planted.Next = redisstore.ErrState, true, 0, inspect.Next{}
 	missing := key("api", "new")
 	missing.Missing, missing.TTL = true, 0
-	hashed := inspect.Key{Hash: strings.Repeat("0a", 20), Stored: "weir:{#" + strings.Repeat("0a", 20) + "}", Server: "redis:6379", At: began, TTL: time.Second, Reset: true, Next: inspect.Next{Allowed: true}}
+	hashed := inspect.Key{Hash: strings.Repeat("0a", 20), Stored: "weir:{#" + strings.Repeat("0a", 20) + "}", Server: "redis:6379", At: began, TTL: second, Reset: true, Next: inspect.Next{Allowed: true}}
 	return []inspect.Key{calm, full, queue, unknown, planted, missing, hashed}
 }
 
@@ -164,6 +165,24 @@ func TestDocs(t *testing.T) {
 		for _, flag := range regexp.MustCompile(`--[a-z-]+ `).FindAllString(c.LocalFlags().FlagUsages(), -1) {
 			if flag = strings.TrimSpace(flag); !strings.Contains(string(text), flag) {
 				t.Errorf("docs/command.md has no %s of weir %s", flag, c.Name())
+			}
+		}
+	}
+}
+
+func TestOrders(t *testing.T) {
+	t.Parallel()
+	for sort, want := range map[string][]string{
+		"name":    {"#0a0a", "api:new", "api:planted"},
+		"use":     {"api:user%202", "github:oooo", "stripe:live", "api:user:1"},
+		"refusal": {"github:oooo", "stripe:live", "api:user%202"},
+		"queue":   {"github:oooo", "stripe:live", "#0a0a"},
+	} {
+		keys := keysOfTest()
+		(&listing{sort: sort}).order(keys)
+		for i, start := range want {
+			if text := keys[i].Text(); !strings.HasPrefix(text, start) {
+				t.Errorf("%s: %d is %s, want %s", sort, i, text, start)
 			}
 		}
 	}

@@ -1,9 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
-	"io"
-	"time"
+	"slices"
 
 	"github.com/goweir/weir/internal/inspect"
 	"github.com/spf13/cobra"
@@ -32,17 +32,25 @@ on; the state counts no refusals of the past) or queue (the last slot).
 The command reads with SCAN, GETRANGE, PTTL, LRANGE, ZCARD, ZRANGE and TIME. It
 changes nothing, and runs no script.`
 
-func (l *listing) flags(cmd *cobra.Command, sort inspect.Order, first int) {
+func (l *listing) flags(cmd *cobra.Command, sort string, first int) {
 	l.connection.flags(cmd)
 	f := cmd.Flags()
 	f.StringVar(&l.query.Limiter, "limiter", "", "only keys of this limiter: its Config.Name")
 	f.StringVar(&l.query.Contains, "contains", "", "only keys with this part")
-	f.StringVar(&l.sort, "sort", string(sort), "order: name, use, refusal or queue")
+	f.StringVar(&l.sort, "sort", sort, "order: name, use, refusal or queue")
 	f.IntVar(&l.first, "first", first, "print so many keys; 0: all")
 	f.IntVar(&l.query.MaxKeys, "max-keys", 10_000, "read at most so many keys")
 	f.IntVar(&l.query.MaxScan, "max-scan", 1_000_000, "look at about so many keys of a server, of all programs")
-	orders := []cobra.Completion{string(inspect.ByName), string(inspect.ByUse), string(inspect.ByRefusal), string(inspect.ByQueue)}
-	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(orders, cobra.ShellCompDirectiveNoFileComp))
+	names := cobra.FixedCompletions([]cobra.Completion{"name", "use", "refusal", "queue"}, cobra.ShellCompDirectiveNoFileComp)
+	_ = cmd.RegisterFlagCompletionFunc("sort", names)
+}
+
+// orders are those of --sort. Keys that are alike stand in the order of their names.
+var orders = map[string]func(a, b *inspect.Key) int{
+	"name":    func(a, b *inspect.Key) int { return 0 },
+	"use":     func(a, b *inspect.Key) int { return cmp.Compare(b.Busiest().Share(), a.Busiest().Share()) },
+	"refusal": func(a, b *inspect.Key) int { return cmp.Compare(b.Next.RetryAfter, a.Next.RetryAfter) },
+	"queue":   func(a, b *inspect.Key) int { return cmp.Compare(b.Ahead.Last, a.Ahead.Last) },
 }
 
 func (l *listing) check() error {
@@ -50,7 +58,7 @@ func (l *listing) check() error {
 		return &exit{exitUsage, errFlag(flag, fmt.Sprint(got), want)}
 	}
 	switch {
-	case inspect.Sort(nil, inspect.Order(l.sort)) != nil:
+	case orders[l.sort] == nil:
 		return wrong("sort", l.sort, "name, use, refusal or queue")
 	case l.first < 0:
 		return wrong("first", l.first, "0 or more")
@@ -71,8 +79,12 @@ func (l *listing) read(cmd *cobra.Command, s *session) (found inspect.Listing, e
 	found, err = s.List(cmd.Context(), q)
 	p.clear()
 	found.Cut = found.Cut || err != nil && l.json
-	_ = inspect.Sort(found.Keys, inspect.Order(l.sort)) // check has refused a wrong order.
+	l.order(found.Keys)
 	return found, err
+}
+
+func (l *listing) order(keys []inspect.Key) {
+	slices.SortFunc(keys, func(a, b inspect.Key) int { return cmp.Or(orders[l.sort](&a, &b), cmp.Compare(a.Stored, b.Stored)) })
 }
 
 // top returns the keys that --first prints.
@@ -95,7 +107,7 @@ func newKeys() *cobra.Command {
 			return l.with(func(s *session) error { return l.list(cmd, s) })
 		},
 	}
-	l.flags(c, inspect.ByName, 0)
+	l.flags(c, "name", 0)
 	return c
 }
 
@@ -154,30 +166,4 @@ func (l *listing) report(found inspect.Listing) any {
 		Cut   bool          `json:"cut"`
 		Plain int           `json:"plain_counters"`
 	}{append([]inspect.Key{}, l.top(found.Keys)...), len(found.Keys), found.Cut, found.Plain}
-}
-
-// progress says on a terminal how far long work is.
-type progress struct {
-	out   io.Writer
-	on    bool
-	begun time.Time
-	shown bool
-}
-
-func newProgress(out io.Writer) *progress {
-	return &progress{out: out, on: isTerminal(out), begun: time.Now()}
-}
-
-// show writes a line over the last one, once the work takes a second.
-func (p *progress) show(format string, args ...any) {
-	if p.on && time.Since(p.begun) > time.Second {
-		p.shown = true
-		fmt.Fprintf(p.out, "\r\x1b[K"+format, args...)
-	}
-}
-
-func (p *progress) clear() {
-	if p.shown {
-		fmt.Fprint(p.out, "\r\x1b[K")
-	}
 }

@@ -29,7 +29,7 @@ func (s *simulation) print(out io.Writer, reports []simulate.Report, log *simula
 	fmt.Fprintln(w, "\t  LIMIT")
 	for _, r := range reports {
 		fmt.Fprintf(w, "%d\t%d\t%d", r.Admitted, r.Refused, r.Worst)
-		column(waits, "%s\t%s\t%s", inspect.Short(r.P50), inspect.Short(r.P90), inspect.Short(r.Max))
+		column(waits, "%s\t%s\t%s", inspect.Span(r.P50), inspect.Span(r.P90), inspect.Span(r.Max))
 		if provider {
 			column(true, "%d\t%.0f%%", r.Served.Refused, 100*r.Served.Share)
 		}
@@ -37,7 +37,7 @@ func (s *simulation) print(out io.Writer, reports []simulate.Report, log *simula
 	}
 	// A bytes.Buffer never fails.
 	_ = w.Flush()
-	fmt.Fprintf(&b, "\nWORST: most calls of one key in any %s.\n", inspect.Short(reports[len(reports)-1].Window))
+	fmt.Fprintf(&b, "\nWORST: most calls of one key in any %s.\n", inspect.Span(reports[len(reports)-1].Window))
 	if provider {
 		fmt.Fprintf(&b, "429s: refused by the provider. USED: share of its rate in use.\n")
 	}
@@ -53,13 +53,13 @@ func (s *simulation) print(out io.Writer, reports []simulate.Report, log *simula
 // printTraffic describes the calls.
 func (s *simulation) printTraffic(b *bytes.Buffer, reports []simulate.Report, log *simulate.Log) {
 	if log == nil {
-		fmt.Fprintf(b, "%s: %s for %s", plural(int(reports[0].Offered), "call"), s.pattern, inspect.Short(s.duration))
+		fmt.Fprintf(b, "%s: %s for %s", plural(int(reports[0].Offered), "call"), s.pattern, inspect.Span(s.duration))
 	} else {
 		span := time.Duration(log.End-log.Start) * time.Microsecond
-		fmt.Fprintf(b, "%s in %s: %s", plural(int(reports[0].Offered), "call"), inspect.Short(span), s.log)
+		fmt.Fprintf(b, "%s in %s: %s", plural(int(reports[0].Offered), "call"), inspect.Span(span), s.log)
 	}
 	if s.wait > 0 {
-		fmt.Fprintf(b, "; they wait up to %s", inspect.Short(s.wait))
+		fmt.Fprintf(b, "; they wait up to %s", inspect.Span(s.wait))
 	}
 	b.WriteByte('\n')
 	if log != nil && log.Bad > 0 {
@@ -71,7 +71,7 @@ func (s *simulation) printTraffic(b *bytes.Buffer, reports []simulate.Report, lo
 		fmt.Fprintf(b, "%d lines are out of order; each counts at the time of the line before\n", log.Moved)
 	}
 	if s.provider != "" {
-		fmt.Fprintf(b, "Provider: %s; calls are on their way for up to %s\n", s.provider, inspect.Short(s.travel))
+		fmt.Fprintf(b, "Provider: %s; calls are on their way for up to %s\n", s.provider, inspect.Span(s.travel))
 	}
 	b.WriteByte('\n')
 }
@@ -84,7 +84,7 @@ func chart(r *simulate.Report) string {
 		values[i] = float64(b.Admitted)
 	}
 	return asciigraph.Plot(values, asciigraph.Height(5), asciigraph.LowerBound(0), asciigraph.Precision(0),
-		asciigraph.Caption(fmt.Sprintf("%s: calls that leave per %s", r.Name, inspect.Short(t.Step))))
+		asciigraph.Caption(fmt.Sprintf("%s: calls that leave per %s", r.Name, inspect.Span(t.Step))))
 }
 
 // printJSON writes the reports, and the results of reading the log.

@@ -41,8 +41,8 @@ func (s *simulation) draw(reports []simulate.Report) string {
 			most = append(most, float64(ok+refused))
 		}
 	}
-	p.x = svg.NewScale([]float64{float64(longest) * p.step.Seconds()}, false, svgWidth-svgLeft-svgRight)
-	p.y = svg.NewScale(most, false, stripHeight)
+	p.x = svg.NewScale([]float64{float64(longest) * p.step.Seconds()}, svgWidth-svgLeft-svgRight)
+	p.y = svg.NewScale(most, stripHeight)
 	p.legend(svgLeft, reports[len(reports)-1].Window)
 	for i := range reports {
 		p.strip(float64(svgTop+i*(stripHeight+stripGap)), &reports[i], &lines[i])
@@ -79,7 +79,7 @@ func (p *picture) legend(x float64, window time.Duration) {
 	if p.provider {
 		ok, refused = "admitted by the provider", "refused by the provider"
 	}
-	items := []struct{ text, colour string }{{ok, svg.Strong}, {refused, svg.Alarm}, {"most calls in any " + inspect.Short(window), svg.Pale}}
+	items := []struct{ text, colour string }{{ok, svg.Strong}, {refused, svg.Alarm}, {"most calls in any " + inspect.Span(window).String(), svg.Pale}}
 	if p.provider {
 		items = items[:2]
 	}
@@ -88,7 +88,7 @@ func (p *picture) legend(x float64, window time.Duration) {
 		p.Text(x+16, 52, item.text, svg.Muted, "start", 12, false)
 		x += 34 + 6.4*float64(len(item.text))
 	}
-	p.Text(16, 52, "calls per "+inspect.Short(p.step), svg.Muted, "start", 12, false)
+	p.Text(16, 52, "calls per "+inspect.Span(p.step).String(), svg.Muted, "start", 12, false)
 }
 
 // strip draws one report at a height.
@@ -124,10 +124,10 @@ func (p *picture) strip(top float64, r *simulate.Report, t *simulate.Timeline) {
 	if refused > 0 {
 		colour = svg.Alarm
 	}
-	p.Text(right+12, top+12, fmt.Sprintf("%d in the worst %s", r.Worst, inspect.Short(r.Window)), svg.Dark, "start", 12, true)
+	p.Text(right+12, top+12, fmt.Sprintf("%d in the worst %s", r.Worst, inspect.Span(r.Window)), svg.Dark, "start", 12, true)
 	p.Text(right+12, top+29, fmt.Sprintf("%d of %d refused", refused, r.Offered), colour, "start", 12, false)
 	if r.Max > 0 {
-		p.Text(right+12, top+46, "waits up to "+inspect.Short(r.Max), svg.Muted, "start", 12, false)
+		p.Text(right+12, top+46, "waits up to "+inspect.Span(r.Max).String(), svg.Muted, "start", 12, false)
 	}
 }
 

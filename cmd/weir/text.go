@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+	"time"
 	"unicode"
 
 	"github.com/goweir/weir/internal/inspect"
@@ -115,9 +116,9 @@ func waiting(k *inspect.Key) string {
 	case a.Calls == 0:
 		return "-"
 	case a.Calls < 0:
-		return "? " + inspect.Short(a.Last)
+		return "? " + a.Last.String()
 	default:
-		return fmt.Sprintf("%d %s", a.Calls, inspect.Short(a.Last))
+		return fmt.Sprintf("%d %s", a.Calls, a.Last)
 	}
 }
 
@@ -128,7 +129,7 @@ func next(k *inspect.Key) string {
 	case k.Next.Allowed:
 		return "now"
 	}
-	return inspect.Short(k.Next.RetryAfter)
+	return k.Next.RetryAfter.String()
 }
 
 // note lists the unusual properties of a key.
@@ -143,7 +144,7 @@ func note(k *inspect.Key) string {
 	add(foreign && !version, "not weir's")
 	add(version, "another version")
 	add(k.Err != nil && !foreign, "can't be read")
-	add(k.Brake.Pause > 0, "paused %s", inspect.Short(k.Brake.Pause))
+	add(k.Brake.Pause > 0, "paused %s", k.Brake.Pause)
 	add(k.Brake.Slow(), "rate %d/64", k.Brake.Rate)
 	add(k.InFlight > 0, "%d in flight", k.InFlight)
 	add(k.NoTTL, "no TTL")
@@ -152,4 +153,30 @@ func note(k *inspect.Key) string {
 		return "-"
 	}
 	return strings.Join(list, ", ")
+}
+
+// progress says on a terminal how far long work is.
+type progress struct {
+	out   io.Writer
+	on    bool
+	begun time.Time
+	shown bool
+}
+
+func newProgress(out io.Writer) *progress {
+	return &progress{out: out, on: isTerminal(out), begun: time.Now()}
+}
+
+// show writes a line over the last one, once the work takes a second.
+func (p *progress) show(format string, args ...any) {
+	if p.on && time.Since(p.begun) > time.Second {
+		p.shown = true
+		fmt.Fprintf(p.out, "\r\x1b[K"+format, args...)
+	}
+}
+
+func (p *progress) clear() {
+	if p.shown {
+		fmt.Fprint(p.out, "\r\x1b[K")
+	}
 }

@@ -44,7 +44,7 @@ func newTop() *cobra.Command {
 			})
 		},
 	}
-	l.flags(c, inspect.ByUse, 20)
+	l.flags(c, "use", 20)
 	c.Flags().BoolVar(&once, "once", false, "print once, without a terminal")
 	c.Flags().DurationVar(&interval, "interval", 2*time.Second, "time between looks")
 	return c

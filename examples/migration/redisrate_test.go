@@ -125,6 +125,40 @@ func TestRedisRateOverTheBurst(t *testing.T) {
 	}
 }
 
+// Before, a refusal says that nothing remains, and AllowAtMost of 0 may be refused.
+func TestRedisRateOfLittle(t *testing.T) {
+	t.Parallel()
+	client := redistest.Start(t).Client()
+	before := original{redis_rate.NewLimiter(client), redis_rate.PerHour(3)}
+	after := ours{redisrate.NewLimiter(client), redisrate.PerHour(3)}
+	for i, step := range []struct {
+		do            func(l rateLimiter, n int) (result, error)
+		n             int
+		before, after result // without times but -1
+	}{
+		{takeAll, 1, result{1, 2, -1, 0}, result{1, 2, -1, 0}},
+		{takeAll, 3, result{0, 0, 0, 0}, result{0, 2, 0, 0}},
+		{takeAll, 2, result{2, 0, -1, 0}, result{2, 0, -1, 0}},
+		{takeSome, 0, result{0, 0, 0, 0}, result{0, 0, -1, 0}},
+	} {
+		for l, want := range map[rateLimiter]result{before: step.before, after: step.after} {
+			got, err := step.do(l, step.n)
+			got.retryAfter, got.resetAfter = min(got.retryAfter, 0), 0
+			if l == before && got.remaining == want.remaining-1 {
+				got.remaining++ // often one too few
+			}
+			if err != nil || got != want {
+				t.Errorf("step %d, %T: %+v, %v, want %+v", i, l, got, err, want)
+			}
+		}
+	}
+}
+
+func takeAll(l rateLimiter, n int) (result, error) { return l.AllowN(context.Background(), "key", n) }
+func takeSome(l rateLimiter, n int) (result, error) {
+	return l.AllowAtMost(context.Background(), "key", n)
+}
+
 // The three functions of the page admit 10 at once, and refuse the 11th.
 func TestRedisRateFunctions(t *testing.T) {
 	t.Parallel()

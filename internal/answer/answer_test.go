@@ -67,7 +67,7 @@ func TestHeaders(t *testing.T) {
 		header["Ratelimit-Policy"] = policy
 		return header
 	}
-	x11 := func(d *answer.Decision, h http.Header, v *answer.Values) { d.SetX(h, v) }
+	x11 := func(d *answer.Decision, h http.Header, v *answer.Values) { d.SetX(h, v, time.Time{}) }
 	for name, tt := range map[string]struct {
 		decision weir.Decision
 		before   map[string]string
@@ -98,13 +98,13 @@ func TestHeaders(t *testing.T) {
 		"X, of the fewest units": {several, nil, x11, x("X-Ratelimit", "10", "2", "60")},
 		"draft 6, of the fewest units": {several, nil, func(d *answer.Decision, h http.Header, v *answer.Values) { d.SetDraft6(h, v, "") },
 			with(x("Ratelimit", "10", "2", "60"), oldPolicies)},
-		"X, epoch, of the fewest units": {several, nil, func(d *answer.Decision, h http.Header, v *answer.Values) { d.SetXEpoch(h, v, time.Unix(1000, 0)) },
+		"X, epoch, of the fewest units": {several, nil, func(d *answer.Decision, h http.Header, v *answer.Values) { d.SetX(h, v, time.Unix(1000, 0)) },
 			x("X-Ratelimit", "10", "2", "1060")},
 		"X, less outside":     {binding, x("X-Ratelimit", "9", "7", "1"), x11, x("X-Ratelimit", "9", "7", "1")},
 		"X, more outside":     {binding, x("X-Ratelimit", "9", "8", "1"), x11, x("X-Ratelimit", "100", "7", "91")},
 		"X, nonsense outside": {binding, x("X-Ratelimit", "9", "few", "1"), x11, x("X-Ratelimit", "100", "7", "91")},
 		"X, refused inside":   {state, x("X-Ratelimit", "9", "0", "1"), x11, x("X-Ratelimit", "1000", "0", "3600")},
-		"X, epoch": {binding, nil, func(d *answer.Decision, h http.Header, v *answer.Values) { d.SetXEpoch(h, v, time.Unix(1000, 0)) },
+		"X, epoch": {binding, nil, func(d *answer.Decision, h http.Header, v *answer.Values) { d.SetX(h, v, time.Unix(1000, 0)) },
 			x("X-Ratelimit", "100", "7", "1091")},
 	} {
 		h := http.Header{}

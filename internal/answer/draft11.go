@@ -1,11 +1,13 @@
 package answer
 
 import (
+	"encoding/base64"
 	"math/bits"
 	"net/http"
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/digest"
 )
 
 // The fields' names in the form that http.Header stores.
@@ -96,4 +98,29 @@ func (d *Decision) appendStates(b []byte, limits []weir.Limit, charge int, pk st
 		b = append(b, pk...)
 	}
 	return b
+}
+
+// Partitions makes the parameter pk of a Limiter's key. Without the secret, clients
+// can neither read the key from it nor check a guess.
+type Partitions struct{ hash *digest.Hash }
+
+// NewPartitions returns nil, which makes no pk, for an empty secret.
+func NewPartitions(secret []byte) *Partitions {
+	if len(secret) == 0 {
+		return nil
+	}
+	return &Partitions{digest.New(secret)}
+}
+
+// partitionBytes of the hash are enough to tell the few keys of a client apart.
+const partitionBytes = 8
+
+// param returns the parameter, with the semicolon before it.
+func (p *Partitions) param(level *Level) string {
+	if p == nil {
+		return ""
+	}
+	pk := append(make([]byte, 0, 24), ";pk=:"...)
+	pk = p.hash.Append(pk, base64.StdEncoding, partitionBytes, level.Limiter, level.Key)
+	return string(append(pk, ':'))
 }

@@ -3,6 +3,8 @@ package answer
 import (
 	"net/http"
 	"strconv"
+
+	"github.com/goweir/weir"
 )
 
 // Problem is a body without parameters: RFC 9457 with the type about:blank, whose
@@ -41,4 +43,67 @@ func write(w http.ResponseWriter, r *http.Request, status int, v *Values, body [
 		// The client may be gone.
 		_, _ = w.Write(body)
 	}
+}
+
+// A problemType is one that draft-ietf-httpapi-ratelimit-headers registers. Each
+// lists the policies that a request violated.
+type problemType struct{ uri, title string }
+
+var (
+	quotaExceeded = problemType{
+		"https://iana.org/assignments/http-problem-types#quota-exceeded",
+		"Request cannot be satisfied as assigned quota has been exceeded",
+	}
+	reducedCapacity = problemType{
+		"https://iana.org/assignments/http-problem-types#temporary-reduced-capacity",
+		"Request cannot be satisfied due to temporary server capacity constraints",
+	}
+	abnormalUsage = problemType{
+		"https://iana.org/assignments/http-problem-types#abnormal-usage-detected",
+		"Request not satisfied due to detection of abnormal request pattern",
+	}
+)
+
+// problemType returns the type of a refusal. A limit that was decided without its
+// store is a share of the promised one. A pause does not depend on the client's
+// usage, unless it is a penalty for refusals.
+func (d *Decision) problemType(penalised bool) *problemType {
+	switch {
+	case d.Reason == weir.ReasonPaused && penalised:
+		return &abnormalUsage
+	case d.Reason == weir.ReasonPaused, d.Degraded && d.Reason == weir.ReasonLimited:
+		return &reducedCapacity
+	}
+	return &quotaExceeded
+}
+
+// RetryAfterSeconds returns the value of Retry-After, at least 1 s, or "" when the refusal
+// never ends.
+func (d *Decision) RetryAfterSeconds() string {
+	if d.Reason == weir.ReasonNeverFits {
+		return ""
+	}
+	return strconv.FormatInt(max(1, seconds(d.RetryAfter)), 10)
+}
+
+// WriteLimited answers with 429 and a problem body. penalised says that a pause of
+// the limiter is a penalty.
+func (d *Decision) WriteLimited(w http.ResponseWriter, r *http.Request, v *Values, penalised bool) {
+	t, detail := d.problemType(penalised), ""
+	switch {
+	case d.Reason == weir.ReasonNeverFits:
+		detail = "The request costs more than a limit admits at once. Repeating it does not help."
+	case d.Reason == weir.ReasonPaused:
+		detail = "Requests are paused."
+	}
+	b := appendProblem(make([]byte, 0, 320), t.uri, t.title, http.StatusTooManyRequests, detail)
+	b = append(b, `,"violated-policies":[`...)
+	n := 0
+	for policy := range d.Violated() {
+		if n++; n > 1 {
+			b = append(b, ',')
+		}
+		b = appendString(b, policy)
+	}
+	write(w, r, http.StatusTooManyRequests, v, append(b, "]}\n"...))
 }

@@ -16,14 +16,10 @@ var (
 	draft6Triple = triple{"Ratelimit-Limit", "Ratelimit-Remaining", "Ratelimit-Reset"}
 )
 
-// SetX sets the X-RateLimit headers of one limit, with the seconds until the reset. The
-// limit is the binding one of a refusal, otherwise the one with the fewest units left.
-func (d *Decision) SetX(h http.Header, v *Values) { xTriple.set(h, v, d.single(), time.Time{}) }
-
-// SetXEpoch is SetX with the reset in seconds since 1970, rounded up.
-func (d *Decision) SetXEpoch(h http.Header, v *Values, now time.Time) {
-	xTriple.set(h, v, d.single(), now)
-}
+// SetX sets the X-RateLimit headers of one limit, with the seconds until the reset, or since
+// 1970 if there is a now. The limit is the binding one of a refusal, otherwise the one with
+// the fewest units left.
+func (d *Decision) SetX(h http.Header, v *Values, now time.Time) { xTriple.set(h, v, d.single(), now) }
 
 // SetDraft6 sets the headers of draft-ietf-httpapi-ratelimit-headers-06: three of
 // the limit of SetX, and RateLimit-Policy with all limits. policies is the latter

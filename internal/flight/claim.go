@@ -30,24 +30,18 @@ type Claim struct {
 type Answer uint8
 
 const (
-	// Refused: something other than the calls in flight refused, or the request
-	// was wrong: the store has no lease.
+	// Refused: the store failed, or something other than the calls in flight refused.
 	Refused Answer = iota
 	// Granted: the store has the lease.
 	Granted
 	// Full: too many calls are in flight.
 	Full
-	// Unknown: the store failed, and may have the lease.
-	Unknown
 )
 
-// starves reports whether other processes have had all places for long.
-func (c *Claim) starves() bool { return !c.Refuse && time.Since(c.since) > patience }
-
-// Try asks the store for a lease with an ID, and for whatever else the call
-// takes. next: the store keeps the next free place for that ID. For Full it returns how
-// long to wait for room.
-type Try func(ctx context.Context, id string, next bool) (a Answer, retryAfter time.Duration)
+// Try asks the store for a lease with an ID, and for whatever else the call takes. For Full it
+// returns how long to wait for room. Perhaps: the store may have the lease even so. Next: the
+// store keeps the next free place for that ID.
+type Try func(ctx context.Context, id string, next bool) (a Answer, perhaps bool, retryAfter time.Duration)
 
 // ErrMaxWait says that the longest wait is over.
 var ErrMaxWait = errors.New("flight: the longest wait is over")
@@ -126,26 +120,26 @@ func (fs *Flights) leave(f *flight, c *Claim) time.Duration {
 
 // ask asks the store once. again: the grant was late, and the claim keeps its turn.
 func (f *flight) ask(ctx context.Context, c *Claim, try Try) (a Answer, retryAfter time.Duration, again bool) {
-	asked := time.Now()
-	fs, lease := f.of, &Lease{flight: f, id: c.id}
-	a = Unknown // A panic in try leaves no more behind than an error does.
+	fs, lease, asked := f.of, &Lease{flight: f, id: c.id}, time.Now()
+	next := !c.Refuse && asked.Sub(c.since) > patience
+	perhaps := true // A panic in try leaves no more behind than an error does.
 	defer func() {
 		fs.mu.Lock()
 		defer fs.mu.Unlock()
-		again = a == Granted && !c.late && time.Since(asked) >= fs.cfg.Lease/2
-		if a == Granted || a == Unknown {
-			f.add(lease.id, asked)
-		}
-		if again || a == Unknown {
-			f.release(lease.id)
-		}
-		if again {
+		if again = a == Granted && !c.late && time.Since(asked) >= fs.cfg.Lease/2; again {
 			c.late, c.id = true, newID()
+			f.add(lease.id, asked)
+			f.release(lease.id)
 			return
 		}
 		f.asking--
+		if perhaps {
+			c.id, f.failed = newID(), append(f.failed, returned{lease.id, asked, time.Now()})
+			f.send()
+		}
 		switch a {
 		case Granted:
+			f.add(lease.id, asked)
 			c.Lease = lease
 			if f.pause = firstPause; f.width < fs.cfg.Max {
 				f.width *= 2 // More calls may ask at once.
@@ -154,14 +148,11 @@ func (f *flight) ask(ctx context.Context, c *Claim, try Try) (a Answer, retryAft
 			f.free, f.width = time.Now().Add(retryAfter), 1
 			if !c.Refuse {
 				f.lineUp(&c.place)
-				if c.starves() {
-					f.pause = min(f.pause, starvedPause)
-				}
 				f.refused(retryAfter)
 			}
 		}
 		f.advance()
 	}()
-	a, retryAfter = try(ctx, lease.id, c.starves())
+	a, perhaps, retryAfter = try(ctx, lease.id, next)
 	return a, retryAfter, again
 }

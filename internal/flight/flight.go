@@ -6,9 +6,8 @@
 //	leases                          calls
 //	this process has all            line up and don't ask; the first one asks when
 //	                                a lease is released here
-//	other processes have the rest   the store refuses; the first in line asks alone,
-//	                                after a pause that grows. Once it has waited long,
-//	                                the store keeps the next free place for it
+//	other processes have the rest   the store refuses; the first in line asks alone, after
+//	                                growing pauses. After a second it has the next place
 //	the store has granted again     twice as many may ask at once as before
 //
 // The package talks to the store through the functions of a [Config] alone.
@@ -23,11 +22,12 @@ import (
 )
 
 // firstPause and maxPause bound how long the first call in line waits until it
-// asks the store again, while this process releases nothing. After patience it asks
-// after starvedPause at most.
+// asks the store again, while this process releases nothing. After patience it has
+// the next free place.
 const (
-	firstPause, maxPause   = 5 * time.Millisecond, 250 * time.Millisecond
-	patience, starvedPause = time.Second, 20 * time.Millisecond
+	firstPause = 5 * time.Millisecond
+	maxPause   = 250 * time.Millisecond
+	patience   = time.Second
 )
 
 // Config says how many calls may be in flight, and how leases reach the store.
@@ -111,8 +111,8 @@ type flight struct {
 
 // returned is a lease on its way back to the store.
 type returned struct {
-	id    string
-	since time.Time
+	id             string
+	granted, since time.Time
 }
 
 // place is a claim's place in line.
@@ -127,7 +127,7 @@ type place struct {
 func (fs *Flights) flight(key string) *flight {
 	f := fs.keys[key]
 	if f == nil {
-		f = &flight{of: fs, key: key, width: math.MaxInt64, pause: firstPause}
+		f = &flight{of: fs, key: key, held: make(map[string]time.Time), width: math.MaxInt64, pause: firstPause}
 		fs.keys[key] = f
 		fs.beat()
 	}

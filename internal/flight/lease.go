@@ -2,6 +2,7 @@ package flight
 
 import (
 	"crypto/rand"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -40,18 +41,15 @@ func (l *Lease) Held() bool { return l != nil && l.flight != nil && !l.done.Load
 
 // add counts a lease that the store has granted, or may have.
 func (f *flight) add(id string, since time.Time) {
-	if f.held == nil {
-		f.held = make(map[string]time.Time)
-	}
 	f.held[id] = since
 	f.count++
 }
 
 // release gives a lease back, unless it is lost. The lock is held.
 func (f *flight) release(id string) {
-	if _, held := f.held[id]; held {
+	if granted, held := f.held[id]; held {
 		delete(f.held, id)
-		f.back = append(f.back, returned{id, time.Now()})
+		f.back = append(f.back, returned{id, granted, time.Now()})
 		f.send()
 	}
 }
@@ -69,7 +67,7 @@ func (f *flight) sendAll() {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	for f.sending {
-		counted, batch := len(f.back), append(f.back, f.failed...)
+		counted, batch := len(f.back), append(f.failed, f.back...)
 		f.back, f.failed = nil, nil
 		ids := make([]string, len(batch))
 		for i := range batch {
@@ -84,16 +82,18 @@ func (f *flight) sendAll() {
 	}
 }
 
-// sent notes the outcome of releasing a batch. Failed leases go with the next ones, or with
-// the next heartbeat. The store counts no more than Max; leases beyond it end by themselves.
+// sent notes the outcome of releasing a batch. Failed leases go with the next ones, or with the
+// next heartbeat. Of over 500, the store granted the earliest before it was gone.
 func (f *flight) sent(batch []returned, counted int64, err error) {
-	for _, r := range batch {
-		if err != nil && time.Since(r.since) < f.of.cfg.Lease && int64(len(f.failed)) < f.of.cfg.Max {
-			f.failed = append(f.failed, r)
-		}
+	if err != nil {
+		ended := time.Now().Add(-f.of.cfg.Lease)
+		f.failed = slices.DeleteFunc(append(batch, f.failed...), func(r returned) bool { return !r.since.After(ended) })
+		slices.SortStableFunc(f.failed, func(a, b returned) int { return a.granted.Compare(b.granted) })
+		f.failed = f.failed[:min(int64(len(f.failed)), max(f.of.cfg.Max, 500))]
 	}
-	f.count -= counted
-	f.pause = firstPause
-	f.width = max(f.width, counted)
-	f.wake()
+	if counted > 0 {
+		f.count -= counted
+		f.pause, f.width = firstPause, max(f.width, counted)
+		f.wake()
+	}
 }

@@ -47,7 +47,7 @@ func (v *View) Brake() (b store.Brake, news bool) {
 	}
 	gap, old := v.gap(), v.booking.Gap
 	switch {
-	case v.second:
+	case v.second, v.late && gap <= old+old/4:
 	case gap > 0 && (old == 0 || gap > old+old/4 || gap < old-old/4):
 		b.Tell, b.Gap, b.GapFor, news = true, gap, v.gapFor(), true
 	case gap == 0 && old > 0 && s.Limit > 0 && !v.compared.apart:

@@ -14,11 +14,11 @@ import (
 //	lowered  lower than ours, in a known window: the time between its units
 //	none     not lower than ours
 type comparison struct {
-	apart   bool
-	lowered time.Duration
-	window  time.Duration // of the upstream's limit; 0: not known
-	unit    time.Duration // between two units of ours
-	same    *store.Limit  // of ours, with as many units; nil: none
+	apart, brief bool // brief: lowered is a guess that holds until the reset
+	lowered      time.Duration
+	window       time.Duration // of the upstream's limit; 0: not known
+	unit         time.Duration // between two units of ours
+	same         *store.Limit  // of ours, with as many units; nil: none
 }
 
 // compare compares a signal's limit with all limits that counted the request in its unit.
@@ -38,8 +38,8 @@ func compare(s *upstream.Signal, bookings []Booking, target *Booking) (c compari
 		longest = max(longest, ours.Period)
 		part = part || isBelow(ours, s)
 		switch {
-		case isNamed(ours, s):
-			if c.same == nil {
+		case ours.Rate == s.Limit || ours.Max() == s.Limit:
+			if c.same == nil || matches(ours, s) > matches(c.same, s) {
 				c.same = ours
 			}
 		case ours.Rate > s.Limit && (larger == nil || ours.Rate < larger.Rate):
@@ -52,7 +52,7 @@ func compare(s *upstream.Signal, bookings []Booking, target *Booking) (c compari
 		return comparison{apart: true}
 	case s.Window > 0:
 		c.window = s.Window
-		if gap := s.Window / time.Duration(s.Limit); gap > c.unit+c.unit/20 {
+		if gap := s.Window / time.Duration(s.Limit); gap > c.unit+c.unit/20 && (c.same == nil || matches(c.same, s) != exactMatch) {
 			c.lowered = spaced(gap)
 		}
 	case c.same != nil:
@@ -87,12 +87,12 @@ func limits(s *upstream.Signal, bookings []Booking) func(yield func(*store.Limit
 func (c *comparison) guess(s *upstream.Signal, window, advertised time.Duration) {
 	gap := window / time.Duration(s.Limit)
 	sure := s.Reset > window/2 || isAdvertised(gap, advertised)
-	if even := evenly(s); !sure && (s.Reset <= 0 || gap > 4*even && (even > 0 || !s.Refused)) {
+	if even := evenly(s, 0); !sure && (s.Reset <= 0 || gap > 4*even && (even > 0 || !s.Refused)) {
 		c.apart = true
 		return
 	}
 	c.window, c.lowered = window, spaced(gap)
-	if !sure {
+	if c.brief = !sure && !s.Refused; !sure {
 		c.lowered = min(c.lowered, s.Reset)
 	}
 }

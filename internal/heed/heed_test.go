@@ -70,6 +70,10 @@ func TestWhatRealAPIsSay(t *testing.T) {
 			status: 429, said: headers("Retry-After", "30"), bookings: []heed.Booking{on(perMinute(50))}, again: true,
 			want: store.Brake{Pause: 30 * time.Second, Slack: slack, Cut: store.Cut{Unit: 1200 * time.Millisecond, Since: 7, Recovery: 2 * time.Minute}},
 		},
+		"a lower limit ends soon, and a limit of ours might be a part of it: the earlier gap stays": {
+			status: 200, said: headers("X-RateLimit-Limit", "60", "X-RateLimit-Remaining", "12", "X-RateLimit-Reset", "12"),
+			bookings: []heed.Booking{gapped(on(perMinute(100), store.Per(20, 10*time.Second)), spaced(time.Second))},
+		},
 		"Stripe: refused without a time": {
 			status: 429, said: headers("Stripe-Rate-Limited-Reason", "global-rate"), bookings: []heed.Booking{on(perSecond(100))},
 			want: store.Brake{Cut: store.Cut{Unit: 10 * time.Millisecond, Since: 7, Recovery: 30 * time.Second}},
@@ -131,6 +135,37 @@ func TestWhatRealAPIsSay(t *testing.T) {
 			status: 200, said: headers("RateLimit-Policy", `"default";q=60;w=60`, "RateLimit", `"default";r=55;t=50`),
 			bookings: []heed.Booking{on(perMinute(600))},
 			want:     store.Brake{Tell: true, Gap: spaced(time.Second), GapFor: maxPause},
+		},
+		"our bucket fills in 1.1 s, which is rounded up": {
+			status: 200, said: headers("RateLimit-Policy", `"b";q=11;w=2`, "RateLimit", `"b";r=10;t=1`),
+			bookings: []heed.Booking{on(perSecond(10).WithBurst(11))},
+		},
+		"our window of 1.5 s, rounded up": {
+			status: 200, said: headers("RateLimit-Policy", "20;w=2", "RateLimit-Limit", "20", "RateLimit-Remaining", "19", "RateLimit-Reset", "2"),
+			bookings: []heed.Booking{on(store.Per(20, 1500*time.Millisecond).By(store.FixedWindow))},
+		},
+		"a window that is a second longer than ours": {
+			status: 200, said: headers("RateLimit-Policy", `"b";q=10;w=2`, "RateLimit", `"b";r=9;t=1`),
+			bookings: []heed.Booking{on(perSecond(10))},
+			want:     store.Brake{Tell: true, Gap: spaced(200 * time.Millisecond), GapFor: maxPause},
+		},
+		"a lower limit whose reset is rounded up to far beyond our window": {
+			status: 200, said: headers("X-RateLimit-Limit", "5", "X-RateLimit-Remaining", "4", "X-RateLimit-Reset", "1"),
+			bookings: []heed.Booking{on(store.Per(10, 100*time.Millisecond))},
+			want:     store.Brake{Tell: true, Gap: 25 * time.Millisecond, GapFor: maxPause},
+		},
+		"our bucket of a day, smaller than its rate, beside a limit per second": {
+			status: 200, said: headers("RateLimit-Policy", `"d";q=2000;w=8640`, "RateLimit", `"d";r=1500;t=2160`),
+			bookings: []heed.Booking{on(perSecond(10), store.Per(20_000, 24*time.Hour).WithBurst(2000))},
+		},
+		"our bucket of a day, of as many units as a limit per second": {
+			status: 200, said: headers("RateLimit-Policy", `"d";q=10;w=864`, "RateLimit", `"d";r=5;t=432`),
+			bookings: []heed.Booking{on(perSecond(10), store.Per(1000, 24*time.Hour).WithBurst(10))},
+		},
+		"tollbooth: our rate, by the second": {
+			status: 200, said: headers("RateLimit-Limit", "5", "RateLimit-Remaining", "3", "RateLimit-Reset", "1"),
+			bookings: []heed.Booking{on(store.Per(20, 4*time.Second))},
+			want:     store.Brake{Tell: true, Gap: spaced(800 * time.Millisecond), GapFor: time.Second},
 		},
 		"Shopify: a bucket larger than ours": {
 			status: 200, said: headers("X-Shopify-Shop-Api-Call-Limit", "32/40"), bookings: []heed.Booking{on(perSecond(2).WithBurst(38))}, doubtful: true,

@@ -2,6 +2,7 @@ package heed
 
 import (
 	"hash/maphash"
+	"slices"
 	"sync"
 	"time"
 
@@ -9,7 +10,7 @@ import (
 )
 
 // Memory is the memory of one level of a Transport. It has the requests under way of each
-// key, and the last pause and the last look of the last keys of each shard.
+// key, and the last pause, gap and look of the last keys of each shard.
 type Memory [64]Shard
 
 // Shard is the part of a Memory that a key is in.
@@ -21,6 +22,11 @@ type Shard struct {
 		end    time.Time
 		lasted time.Duration
 	}
+	told struct {
+		key string
+		at  store.Instant // the grant of the request whose response told it
+		gap time.Duration
+	}
 	looked struct {
 		key       string
 		at        store.Instant
@@ -29,8 +35,7 @@ type Shard struct {
 	}
 }
 
-// keyCount is the number of requests of a key that were sent and not answered, at
-// least one.
+// keyCount is the number of requests of a key that have no answer yet, at least one.
 type keyCount struct {
 	key string
 	n   int64
@@ -47,32 +52,25 @@ func (m *Memory) Shard(key string) *Shard {
 func (s *Shard) Count(key string, n int64) {
 	s.mu.Lock()
 	i := s.find(key)
-	if i == len(s.underWay) {
-		s.underWay = append(s.underWay, keyCount{key: key})
+	if i < 0 {
+		i, s.underWay = len(s.underWay), append(s.underWay, keyCount{key: key})
 	}
 	if s.underWay[i].n += n; s.underWay[i].n == 0 {
-		last := len(s.underWay) - 1
-		s.underWay[i], s.underWay[last] = s.underWay[last], keyCount{}
-		s.underWay = s.underWay[:last]
+		s.underWay = slices.Delete(s.underWay, i, i+1)
 	}
 	s.mu.Unlock()
 }
 
-// find returns the index of a key's count, or one after the last. The lock is held.
+// find returns the index of a key's count; -1: none. The lock is held.
 func (s *Shard) find(key string) int {
-	for i := range s.underWay {
-		if s.underWay[i].key == key {
-			return i
-		}
-	}
-	return len(s.underWay)
+	return slices.IndexFunc(s.underWay, func(c keyCount) bool { return c.key == key })
 }
 
 // Counted returns the number of requests of key that are under way.
 func (s *Shard) Counted(key string) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if i := s.find(key); i < len(s.underWay) {
+	if i := s.find(key); i >= 0 {
 		return s.underWay[i].n
 	}
 	return 0
@@ -92,12 +90,28 @@ func (m *Memory) UnderWay() map[string]int64 {
 	return all
 }
 
-// Again records a pause of key that the upstream asked for. It reports whether the
-// upstream refuses again soon after a pause, within that pause's length. Then its bucket
-// is slower than our limit, and with pauses alone it would refuse requests without end.
-func (s *Shard) Again(key string, pause time.Duration) bool {
+// Brake returns the brake of a view, as View.Brake does, and remembers it. Responses come in
+// any order: one to a request from before the last that told a gap can only make it longer.
+func (s *Shard) Brake(key string, v View) (b store.Brake, news bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	at, told, most := v.booking.At, &s.told, v.booking.MaxPause
+	if at > 0 && at <= told.at && key == told.key {
+		v.booking.Gap, v.late = told.gap, true
+	}
+	v.Again = v.signal.Refused && !v.signal.Cause.Concurrent && v.signal.Pause > 0 && s.again(key, min(v.signal.Pause, most))
+	if b, news = v.Brake(); b.Tell {
+		told.key, told.at, told.gap = key, at, b.Gap
+	}
+	b.Pause, b.Gap, b.GapFor = min(b.Pause, most), min(b.Gap, most), min(b.GapFor, most)
+	b.Slack = min(b.Slack, most-b.Pause)
+	return b, news
+}
+
+// again records a pause of key that the upstream asked for. It reports whether the upstream
+// refuses again soon after a pause, within that pause's length. Then its bucket is slower than
+// our limit, and with pauses alone it would refuse requests without end. The lock is held.
+func (s *Shard) again(key string, pause time.Duration) bool {
 	p, now := &s.paused, time.Now()
 	same, since := p.key == key, now.Sub(p.end)
 	again := same && since >= 0 && since <= p.lasted
@@ -113,9 +127,7 @@ func (s *Shard) Again(key string, pause time.Duration) bool {
 func (s *Shard) Clears(key string, granted store.Instant, view *View, look func() (store.Decision, error)) bool {
 	s.mu.Lock()
 	last := s.looked
-	if !last.busy {
-		s.looked.busy = true
-	}
+	s.looked.busy = true
 	s.mu.Unlock()
 	if last.busy {
 		return false

@@ -46,9 +46,6 @@ func Reader(r *upstream.Reader, all Unit) *upstream.Reader {
 
 // hasWord reports whether a budget's name has one of the words in it.
 func hasWord(name string, words []string) bool {
-	if name == "" {
-		return false
-	}
 	for word := range strings.FieldsFuncSeq(name, func(c rune) bool { return c == '-' || c == '_' || c == ' ' }) {
 		if slices.Contains(words, strings.ToLower(word)) {
 			return true

@@ -24,6 +24,7 @@ type View struct {
 	booking  Booking
 	ours     bool // the signal's budget is a limit of the target, and nothing is left of it
 	second   bool // another budget says at which pace the target goes: this one pauses alone
+	late     bool // a response to a later request advertised the booking's Gap
 	compared comparison
 }
 
@@ -55,9 +56,6 @@ func newView(s *upstream.Signal, bookings []Booking, at int, ours bool) View {
 	return View{Target: at, Remaining: b.Remaining, signal: *s, booking: *b, ours: ours && s.Remaining == 0, compared: compare(s, bookings, b)}
 }
 
-// Refused reports whether the signal is a refusal.
-func (v *View) Refused() bool { return v.signal.Refused }
-
 // usedByOthers reports whether strangers have used more than half of the limit.
 func (v *View) usedByOthers() bool {
 	return v.Remaining-v.UnderWay-v.signal.Remaining > v.signal.Limit/2
@@ -68,7 +66,7 @@ func (v *View) usedByOthers() bool {
 // ours, or where strangers have used much of it.
 func (v *View) gap() time.Duration {
 	s, c := &v.signal, &v.compared
-	even := evenly(s)
+	even := evenly(s, c.window)
 	if v.booking.Gap > 0 && c.vague(s) {
 		even = 0
 	}
@@ -86,7 +84,7 @@ func (v *View) gap() time.Duration {
 // gapFor returns how long a gap lasts: for a lower limit as long as a brake may last, for
 // few units left until the reset.
 func (v *View) gapFor() time.Duration {
-	if v.compared.lowered > 0 && v.gap() <= stretched(v.compared.lowered) {
+	if v.compared.lowered > 0 && !v.compared.brief && v.gap() <= stretched(v.compared.lowered) {
 		return v.booking.MaxPause
 	}
 	return v.signal.Reset

@@ -18,7 +18,7 @@ var errTorn = errors.New("the state changed while it was read")
 
 // decode fills in a key from its values in Redis. The error is the key's Err.
 func (k *Key) decode(s *stored) error {
-	k.TTL, k.NoTTL = lifetime(s.ttl)
+	k.TTL, k.NoTTL = Span(max(s.ttl.Val(), 0)), s.ttl.Err() == nil && s.ttl.Val() == lasting
 	held := k.flights(s)
 	value, err := s.value.Result()
 	if err != nil {
@@ -178,7 +178,7 @@ func (k *Key) setNext(s *redisstate.State, f *exact.Found, now int64) {
 	}
 }
 
-// micros returns a duration of n µs, or the longest one: a forged state may be ahead of any.
-func micros(n int64) time.Duration {
-	return time.Duration(min(n, math.MaxInt64/int64(time.Microsecond))) * time.Microsecond
+// micros returns a Span of n µs, or the longest one: a forged state may be ahead of any.
+func micros(n int64) Span {
+	return Span(min(n, math.MaxInt64/int64(time.Microsecond))) * Span(time.Microsecond)
 }

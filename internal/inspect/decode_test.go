@@ -65,8 +65,9 @@ func TestFixture(t *testing.T) {
 			continue
 		}
 		for i, l := range named {
-			if l.Remaining != f.Says.Remaining[i] || l.ResetAfter.Microseconds() != f.Says.ResetAfter[i] {
-				t.Errorf("%s: limit %d has %d remaining, reset after %d, want %d, %d", f.Name, i, l.Remaining, l.ResetAfter.Microseconds(), f.Says.Remaining[i], f.Says.ResetAfter[i])
+			reset := time.Duration(l.ResetAfter).Microseconds()
+			if l.Remaining != f.Says.Remaining[i] || reset != f.Says.ResetAfter[i] {
+				t.Errorf("%s: limit %d has %d remaining, reset after %d, want %d, %d", f.Name, i, l.Remaining, reset, f.Says.Remaining[i], f.Says.ResetAfter[i])
 			}
 		}
 		if paused := k.Brake.Pause > 0; paused != f.Says.Paused {
@@ -75,7 +76,7 @@ func TestFixture(t *testing.T) {
 		// Where all units remain, the fixture's call comes after one that took them.
 		if f.Says.Remaining[0] < named[0].Max() {
 			delays++
-			if k.Next.RetryAfter.Microseconds() != f.Says.Delay || k.Next.Allowed != (f.Says.Delay == 0) {
+			if time.Duration(k.Next.RetryAfter).Microseconds() != f.Says.Delay || k.Next.Allowed != (f.Says.Delay == 0) {
 				t.Errorf("%s: the next call is %+v, want a delay of %d", f.Name, k.Next, f.Says.Delay)
 			}
 		}
@@ -124,7 +125,7 @@ func TestLongLog(t *testing.T) {
 		if test.partial && l.Used < test.want || !test.partial && l.Used != test.want {
 			t.Errorf("%s: %d used, want %d", test.name, l.Used, test.want)
 		}
-		if want := 3600*time.Second + 599*time.Second - time.Duration(test.at)*time.Microsecond; l.ResetAfter != want {
+		if want := Span(3600*time.Second + 599*time.Second - time.Duration(test.at)*time.Microsecond); l.ResetAfter != want {
 			t.Errorf("%s: reset after %v, want %v", test.name, l.ResetAfter, want)
 		}
 	}
@@ -137,7 +138,7 @@ func TestLongLog(t *testing.T) {
 func TestServerBehind(t *testing.T) {
 	t.Parallel()
 	k := decoded(946684800_000_000-3600_000_000, "1g7/60s=8571428.4|946684800000000", nil)
-	if k.Err != nil || k.Behind != time.Hour || k.Limits[0].Used != 1 {
+	if k.Err != nil || k.Behind != Span(time.Hour) || k.Limits[0].Used != 1 {
 		t.Errorf("%+v", k)
 	}
 }

@@ -3,7 +3,6 @@ package inspect
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/goweir/weir/store"
 )
@@ -25,7 +24,7 @@ func (k *Key) Explain() []string {
 		add("Redis had lost the key. Units that processes knew of were restored.")
 	}
 	if k.Behind > 0 {
-		add("The server's clock is %s behind the state: it stepped back. Calls go on from where the state is.", Short(k.Behind))
+		add("The server's clock is %s behind the state: it stepped back. Calls go on from where the state is.", k.Behind)
 	}
 	for i := range k.Limits {
 		lines = append(lines, k.Limits[i].explain())
@@ -36,9 +35,14 @@ func (k *Key) Explain() []string {
 	if k.Err == nil {
 		lines = append(lines, k.Ahead.explain())
 	}
-	lines = append(lines, k.Brake.explain()...)
+	if k.Brake.Pause > 0 {
+		add("The key is paused for %s.", k.Brake.Pause)
+	}
+	if k.Brake.Slow() {
+		add("It runs at %d/64 of its rate. The rate is whole again in %s.", k.Brake.Rate, k.Brake.For)
+	}
 	if k.InFlight > 0 {
-		add("%s in flight. The first lease ends in %s, unless it is renewed.", count(k.InFlight, "call is", "calls are"), Short(k.LeaseEnds))
+		add("%s in flight. The first lease ends in %s, unless it is renewed.", count(k.InFlight, "call is", "calls are"), k.LeaseEnds)
 	}
 	if k.Err == nil {
 		lines = append(lines, k.ExplainNext())
@@ -49,7 +53,7 @@ func (k *Key) Explain() []string {
 	case k.NoTTL:
 		add("Redis never drops the state, as it has no TTL. The next calls set one.")
 	case !k.Missing:
-		add("Redis drops the state in %s, unless calls come.", Short(k.TTL))
+		add("Redis drops the state in %s, unless calls come.", k.TTL)
 	}
 	return lines
 }
@@ -64,42 +68,30 @@ func (l *Limit) explain() string {
 	case l.ResetAfter == 0:
 		text = fmt.Sprintf("%s: none of %d units is used.", Describe(&l.Limit), l.Max())
 	case l.Used == 0:
-		text += fmt.Sprintf(" It is as new in %s.", Short(l.ResetAfter))
+		text += fmt.Sprintf(" It is as new in %s.", l.ResetAfter)
 	default:
-		text += fmt.Sprintf(" All are free again in %s.", Short(l.ResetAfter))
+		text += fmt.Sprintf(" All are free again in %s.", l.ResetAfter)
 	}
 	if l.LeftFor > 0 {
-		text += fmt.Sprintf(" The last call left this limit out: it is forgotten in %s.", Short(l.LeftFor))
+		text += fmt.Sprintf(" The last call left this limit out: it is forgotten in %s.", l.LeftFor)
 	}
 	return text
 }
 
 func (a *Ahead) explain() string {
-	until := func(from string) string {
-		if first := Short(a.First); a.Calls == 1 {
-			return fmt.Sprintf("%s: its slot comes in %s.", from, first)
-		} else if first == Short(a.Last) {
-			return fmt.Sprintf("%s: their slots come in %s.", from, first)
-		}
-		return fmt.Sprintf("%s: the first slot comes in %s, the last in %s.", from, Short(a.First), Short(a.Last))
+	calls := "Calls wait"
+	if a.Calls > 0 {
+		calls = count(a.Calls, "call waits", "calls wait")
 	}
 	switch {
 	case a.Calls == 0:
 		return "No call waits."
-	case a.Calls < 0:
-		return until("Calls wait")
+	case a.Calls == 1:
+		return fmt.Sprintf("%s: its slot comes in %s.", calls, a.First)
+	case a.First.String() == a.Last.String():
+		return fmt.Sprintf("%s: their slots come in %s.", calls, a.First)
 	}
-	return until(count(a.Calls, "call waits", "calls wait"))
-}
-
-func (b *Brake) explain() (lines []string) {
-	if b.Pause > 0 {
-		lines = append(lines, fmt.Sprintf("The key is paused for %s.", Short(b.Pause)))
-	}
-	if b.Slow() {
-		lines = append(lines, fmt.Sprintf("It runs at %d/64 of its rate. The rate is whole again in %s.", b.Rate, Short(b.For)))
-	}
-	return lines
+	return fmt.Sprintf("%s: the first slot comes in %s, the last in %s.", calls, a.First, a.Last)
 }
 
 // ExplainNext says how the next call fares.
@@ -116,7 +108,7 @@ func (k *Key) ExplainNext() string {
 	} else if why == "" {
 		why = "as the limit is used up"
 	}
-	return fmt.Sprintf("The next call is refused, %s. If it may wait, it leaves in %s.", why, Short(k.Next.RetryAfter))
+	return fmt.Sprintf("The next call is refused, %s. If it may wait, it leaves in %s.", why, k.Next.RetryAfter)
 }
 
 func count(n int64, one, more string) string {
@@ -132,28 +124,6 @@ func Describe(l *store.Limit) string {
 	text := fmt.Sprintf("%d/%s %s", l.Rate, period, l.Algorithm)
 	if l.Max() != l.Rate {
 		text += fmt.Sprintf(" burst %d", l.Max())
-	}
-	return text
-}
-
-// Short writes a duration with about three digits, for people.
-func Short(d time.Duration) string {
-	const day = 24 * time.Hour
-	hours := d.Round(time.Hour)
-	text := fmt.Sprintf("%dd%dh", hours/day, hours%day/time.Hour)
-	for _, step := range []struct{ below, unit time.Duration }{
-		{time.Millisecond, 1}, {10 * time.Millisecond, 10 * time.Microsecond}, {time.Second, time.Millisecond},
-		{time.Minute, 10 * time.Millisecond}, {time.Hour, time.Second}, {2 * day, time.Minute},
-	} {
-		if r := d.Round(step.unit); r < step.below {
-			text = r.String()
-			break
-		}
-	}
-	for _, zero := range []string{"m0s", "h0m", "d0h"} {
-		if strings.HasSuffix(text, zero) {
-			text = text[:len(text)-2]
-		}
 	}
 	return text
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-func TestShort(t *testing.T) {
+func TestSpan(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[time.Duration]string{
 		0:                                      "0s",
@@ -27,7 +27,7 @@ func TestShort(t *testing.T) {
 		50*time.Hour + 29*time.Minute:          "2d2h",
 		24*365*time.Hour + 500*time.Nanosecond: "365d",
 	} {
-		if got := Short(d); got != want {
+		if got := Span(d).String(); got != want {
 			t.Errorf("%v: %s, want %s", d, got, want)
 		}
 	}
@@ -36,9 +36,9 @@ func TestShort(t *testing.T) {
 // TestExplain has sentences that depend on numbers.
 func TestExplain(t *testing.T) {
 	t.Parallel()
-	limit := Limit{Limit: store.Limit{Rate: 10, Period: time.Minute}, Used: 1, Remaining: 9, ResetAfter: 6 * time.Second}
+	limit := Limit{Limit: store.Limit{Rate: 10, Period: time.Minute}, Used: 1, Remaining: 9, ResetAfter: Span(6 * time.Second)}
 	key := func(change func(*Key)) *Key {
-		k := &Key{Limits: []Limit{limit}, Brake: Brake{Rate: 64}, Next: Next{Allowed: true, Limit: -1}, TTL: time.Minute}
+		k := &Key{Limits: []Limit{limit}, Brake: Brake{Rate: 64}, Next: Next{Allowed: true, Limit: -1}, TTL: Span(time.Minute)}
 		change(k)
 		return k
 	}

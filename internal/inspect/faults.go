@@ -13,7 +13,7 @@ import (
 )
 
 // maxSkew is the largest difference of two clocks that is no finding.
-const maxSkew = 5 * time.Second
+const maxSkew = Span(5 * time.Second)
 
 // Faults looks for faults of the keys on all servers, within the bounds of a Query, and
 // for servers whose clock differs from this machine's. cut says that a bound ended the search
@@ -49,32 +49,28 @@ func unread(server string, err error) redisstore.Finding {
 	}
 }
 
-// examples counts names, and keeps the first few.
+// examples are different names, and the first few of them.
 type examples struct {
-	n     int
 	first []string
-	seen  map[string]bool
+	all   map[string]bool
 }
 
 const maxExamples = 3
 
 func (e *examples) add(name string) {
-	if e.seen == nil {
-		e.seen = map[string]bool{}
+	if e.all == nil {
+		e.all = map[string]bool{}
 	}
-	if e.seen[name] {
-		return
-	}
-	e.seen[name] = true
-	if e.n++; len(e.first) < maxExamples {
+	if !e.all[name] && len(e.first) < maxExamples {
 		e.first = append(e.first, name)
 	}
+	e.all[name] = true
 }
 
 // of writes "3 keys have no TTL: a, b, c".
 func (e *examples) of(one, more string) string {
-	text := count(int64(e.n), one, more) + ": " + strings.Join(e.first, ", ")
-	if e.n > len(e.first) {
+	text := count(int64(len(e.all)), one, more) + ": " + strings.Join(e.first, ", ")
+	if len(e.all) > len(e.first) {
 		text += ", …"
 	}
 	return text
@@ -84,9 +80,9 @@ type faults struct {
 	server                             string
 	lasting, foreign, versions, behind examples
 	unread                             examples
-	err                                error         // of the last unread one
-	longest                            time.Duration // that the clock is behind a state
-	skew                               time.Duration // of the server's clock to this machine's
+	err                                error // of the last unread one
+	longest                            Span  // that the clock is behind a state
+	skew                               Span  // of the server's clock to this machine's
 	left                               []leftOut
 	states                             Listing
 }
@@ -105,9 +101,9 @@ func (i *Inspector) faultsOf(ctx context.Context, n node, q *Query, f *faults) e
 		return err
 	}
 	if now = now.Add(i.ahead); now.Before(before) {
-		f.skew = now.Sub(before)
+		f.skew = Span(now.Sub(before))
 	} else if after := time.Now(); now.After(after) {
-		f.skew = now.Sub(after)
+		f.skew = Span(now.Sub(after))
 	}
 	err = i.listNode(ctx, n, q, &f.states, func(names []rediskey.Name) error { return i.lasting(ctx, n, names, f) })
 	for j := range f.states.Keys {
@@ -165,31 +161,31 @@ func (f *faults) findings() (found []redisstore.Finding) {
 	add := func(name string, level redisstore.Level, what, remedy string) {
 		found = append(found, redisstore.Finding{Name: name, Level: level, Server: f.server, What: what, Remedy: remedy})
 	}
-	if f.lasting.n > 0 {
+	if f.lasting.all != nil {
 		add("ttl", redisstore.Warning, f.lasting.of("key has no TTL, so Redis never drops it", "keys have no TTL, so Redis never drops them"),
 			"find the program that runs PERSIST. Calls of these keys set a TTL again; DEL those that no program uses")
 	}
-	if f.foreign.n > 0 {
+	if f.foreign.all != nil {
 		add("state", redisstore.Fault, f.foreign.of("key holds something else than weir's state, and its calls fail", "keys hold something else than weir's state, and their calls fail"),
 			"weir reset KEY, or another prefix for the program that wrote them")
 	}
-	if f.versions.n > 0 {
+	if f.versions.all != nil {
 		add("state", redisstore.Fault, f.versions.of("key has a state of another version of weir", "keys have a state of another version of weir"),
 			"use one version of weir, or weir reset KEY")
 	}
-	if f.unread.n > 0 {
+	if f.unread.all != nil {
 		finding := unread(f.server, f.err)
 		finding.What = f.unread.of("key can't be read", "keys can't be read")
 		found = append(found, finding)
 	}
 	switch {
-	case f.behind.n > 0:
-		add("clock", redisstore.Warning, fmt.Sprintf("the server's clock is %s behind its states: %s", Short(f.longest), f.behind.of("key is ahead", "keys are ahead")),
+	case f.behind.all != nil:
+		add("clock", redisstore.Warning, fmt.Sprintf("the server's clock is %s behind its states: %s", f.longest, f.behind.of("key is ahead", "keys are ahead")),
 			"synchronise the clocks of all Redis servers by NTP: it stepped back, or a server with another clock took over")
 	case f.skew < -maxSkew:
-		add("clock", redisstore.Warning, fmt.Sprintf("the server's clock is %s behind this machine's", Short(-f.skew)), clockRemedy)
+		add("clock", redisstore.Warning, fmt.Sprintf("the server's clock is %s behind this machine's", -f.skew), clockRemedy)
 	case f.skew > maxSkew:
-		add("clock", redisstore.Warning, fmt.Sprintf("the server's clock is %s ahead of this machine's", Short(f.skew)), clockRemedy)
+		add("clock", redisstore.Warning, fmt.Sprintf("the server's clock is %s ahead of this machine's", f.skew), clockRemedy)
 	}
 	for _, left := range f.left {
 		slices.Sort(left.limits)

@@ -63,11 +63,6 @@ func each(nodes []node, f func(n node) error) (up []node, failed error) {
 	return up, failed
 }
 
-// nodeOf returns the server that has a key.
-func (i *Inspector) nodeOf(ctx context.Context, state string) (node, error) {
-	return redisclient.ServerOf(ctx, i.client, state)
-}
-
 // Stored reads a key by the name of its state in Redis. A key without state is
 // [Key.Missing], and no error.
 func (i *Inspector) Stored(ctx context.Context, state string) (Key, error) {
@@ -75,7 +70,7 @@ func (i *Inspector) Stored(ctx context.Context, state string) (Key, error) {
 	if !ok || name.Part != "" {
 		return Key{}, &store.ConfigError{Field: "key", Want: "a name as " + i.prefix + "{limiter:key}", Got: state}
 	}
-	n, err := i.nodeOf(ctx, state)
+	n, err := redisclient.ServerOf(ctx, i.client, state)
 	if err != nil {
 		return Key{}, err
 	}

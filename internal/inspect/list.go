@@ -3,7 +3,6 @@ package inspect
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -63,7 +62,7 @@ func (i *Inspector) List(ctx context.Context, q Query) (Listing, error) {
 // listNode reads the keys of a server. It passes all names to also, if that is not nil.
 func (i *Inspector) listNode(ctx context.Context, n node, q *Query, l *Listing, also func([]rediskey.Name) error) error {
 	seen := map[string]bool{}
-	next, err := i.scan(ctx, n, 0, q.Step, q.steps(), func(names []rediskey.Name) (more bool, err error) {
+	next, err := i.scan(ctx, n, 0, q.Step, (q.MaxScan+q.Step-1)/q.Step, func(names []rediskey.Name) (more bool, err error) {
 		if also != nil {
 			if err := also(names); err != nil {
 				return false, err
@@ -116,9 +115,6 @@ func (q *Query) wants(name *rediskey.Name) bool {
 	return q.Contains == "" || strings.Contains(k.Text(), q.Contains)
 }
 
-// steps returns the number of SCANs on a server.
-func (q *Query) steps() int { return (q.MaxScan + q.Step - 1) / q.Step }
-
 // scan passes names of the prefix to each, step by step from a cursor on, some more than
 // once. It returns the cursor after so many steps, or after each has ended the search; 0:
 // there are no more names.
@@ -146,43 +142,4 @@ func (i *Inspector) scan(ctx context.Context, n node, cursor uint64, step, steps
 // escapePattern makes a text stand for itself in MATCH.
 func escapePattern(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `^`, `\^`).Replace(text)
-}
-
-// Order says which keys come first.
-type Order string
-
-// The orders. Keys that are alike stand in the order of their names.
-const (
-	ByName Order = "name"
-	// ByUse has the largest used share of a limit first.
-	ByUse Order = "use"
-	// ByRefusal has the keys first that refuse calls for the longest time from now on. The
-	// state counts no past refusals, as refusals change nothing.
-	ByRefusal Order = "refusal"
-	// ByQueue has the keys with the latest slot booked ahead first.
-	ByQueue Order = "queue"
-)
-
-var orders = map[Order]func(a, b *Key) int{
-	ByName:    func(a, b *Key) int { return 0 },
-	ByUse:     func(a, b *Key) int { return cmp.Compare(b.share(), a.share()) },
-	ByRefusal: func(a, b *Key) int { return cmp.Compare(b.Next.RetryAfter, a.Next.RetryAfter) },
-	ByQueue:   func(a, b *Key) int { return cmp.Compare(b.Ahead.Last, a.Ahead.Last) },
-}
-
-// Sort sorts keys. An unknown order is an error.
-func Sort(keys []Key, by Order) error {
-	compare := orders[by]
-	if compare == nil {
-		return fmt.Errorf("unknown order %q", by)
-	}
-	slices.SortFunc(keys, func(a, b Key) int { return cmp.Or(compare(&a, &b), cmp.Compare(a.Stored, b.Stored)) })
-	return nil
-}
-
-func (k *Key) share() float64 {
-	if l := k.Busiest(); l != nil {
-		return l.Share()
-	}
-	return 0
 }

@@ -77,7 +77,7 @@ func (i *Inspector) readOnce(ctx context.Context, n node, some []wanted, entries
 	}
 	keys := make([]Key, len(some))
 	for j, w := range some {
-		keys[j] = Key{Limiter: w.name.Scope, Key: w.name.Key, Hash: w.name.Hash, Stored: w.name.State, Server: n.Addr, At: now.Add(i.ahead)}
+		keys[j] = Key{Limiter: w.name.Scope, Key: w.name.Key, Hash: w.name.Hash, Stored: w.name.State, Server: n.Addr, At: now.Add(i.ahead).UTC()}
 		keys[j].Err = keys[j].decode(&all[j])
 	}
 	return keys, nil
@@ -101,27 +101,18 @@ func (w *wanted) ask(ctx context.Context, pipe redis.Pipeliner, entries int64) s
 	return s
 }
 
+// refusals begin answers of a server that are about more than one key.
+var refusals = []string{"NOAUTH", "NOPERM", "WRONGPASS", "LOADING", "CLUSTERDOWN", "MASTERDOWN", "BUSY"}
+
 // exec sends commands. An answer of the server to one of them is no error here.
 func exec(ctx context.Context, pipe redis.Pipeliner) error {
 	_, err := pipe.Exec(ctx)
-	var answer redis.Error
-	if errors.As(err, &answer) && !refusesAll(err) {
+	refuses := func(prefix string) bool { return redis.HasErrorPrefix(err, prefix) }
+	if _, answered := errors.AsType[redis.Error](err); answered && !slices.ContainsFunc(refusals, refuses) {
 		return nil
 	}
 	return err
 }
 
-// refusesAll reports whether a server's answer is about more than one key.
-func refusesAll(err error) bool {
-	prefixes := []string{"NOAUTH", "NOPERM", "WRONGPASS", "LOADING", "CLUSTERDOWN", "MASTERDOWN", "BUSY"}
-	return slices.ContainsFunc(prefixes, func(prefix string) bool { return redis.HasErrorPrefix(err, prefix) })
-}
-
 // Redis answers these to PTTL without an expiry, and without a key.
 const lasting, gone time.Duration = -1, -2
-
-// lifetime returns the time until a key expires, and whether it never does.
-func lifetime(cmd *redis.DurationCmd) (left time.Duration, lasts bool) {
-	d := cmd.Val()
-	return max(d, 0), cmd.Err() == nil && d == lasting
-}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"maps"
 	"slices"
+
+	"github.com/goweir/weir/internal/redisclient"
 )
 
 // turn returns the keys that this reading reads, by server: those that are due first. Keys of
@@ -15,7 +17,7 @@ func (s *Survey) turn(ctx context.Context, up []node) map[node][]wanted {
 	list := slices.SortedFunc(maps.Values(s.known), func(a, b *surveyed) int { return cmp.Compare(a.due, b.due) })
 	all, room := map[node][]wanted{}, surveyKeys
 	for _, k := range list {
-		n, _ := s.inspector.nodeOf(ctx, k.name.State) // After an error, no such server is up.
+		n, _ := redisclient.ServerOf(ctx, s.inspector.client, k.name.State) // After an error, no such server is up.
 		if !slices.Contains(up, n) {
 			continue
 		}
@@ -52,13 +54,15 @@ func (s *Survey) end(ctx context.Context, up []node) (keys []*Key, more bool) {
 	keys = make([]*Key, 0, len(s.known))
 	for _, k := range s.known {
 		// After a failover, another server has the key.
-		if n, _ := s.inspector.nodeOf(ctx, k.name.State); k.last != nil && !k.missed && slices.Contains(up, n) {
+		if n, _ := redisclient.ServerOf(ctx, s.inspector.client, k.name.State); k.last != nil && !k.missed && slices.Contains(up, n) {
 			keys = append(keys, k.last)
 		}
 	}
-	slices.SortFunc(keys, func(a, b *Key) int { return cmp.Or(cmp.Compare(b.share(), a.share()), cmp.Compare(a.Stored, b.Stored)) })
+	slices.SortFunc(keys, func(a, b *Key) int {
+		return cmp.Or(cmp.Compare(b.Busiest().Share(), a.Busiest().Share()), cmp.Compare(a.Stored, b.Stored))
+	})
 	for i, k := range keys {
-		if known := s.known[k.Stored]; i < surveyTop || k.Ahead.Calls != 0 || k.Brake.Pause > 0 || k.Brake.Slow() {
+		if known := s.known[k.Stored]; i < surveyTop || k.Ahead.Calls != 0 || !k.Brake.IsZero() {
 			known.due = min(known.due, s.number+1)
 		}
 	}

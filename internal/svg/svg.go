@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -86,52 +87,23 @@ func escape(text string) string {
 }
 
 // Scale maps values to lengths.
-type Scale struct {
-	low, high float64
-	log       bool
-	length    float64
-}
+type Scale struct{ high, length float64 }
 
-// NewScale returns a scale that has room for all values; a logarithmic one
-// starts at the power of ten below the least.
-func NewScale(values []float64, log bool, length float64) Scale {
-	s := Scale{log: log, length: length}
-	least := math.Inf(1)
-	for _, v := range values {
-		s.high = math.Max(s.high, v)
-		if v > 0 {
-			least = math.Min(least, v)
-		}
+// NewScale returns a scale from 0 on that has room for all values.
+func NewScale(values []float64, length float64) Scale {
+	high := slices.Max(append([]float64{0}, values...))
+	if high == 0 {
+		high = 1
 	}
-	if s.high <= 0 {
-		s.high, least = 1, 0.1
-	}
-	if log {
-		s.low = math.Pow(10, math.Floor(math.Log10(least)))
-	}
-	return s
+	return Scale{high, length}
 }
 
 // At returns the length of a value.
-func (s Scale) At(v float64) float64 {
-	if s.log {
-		if v <= s.low {
-			return 0
-		}
-		return s.length * math.Log(v/s.low) / math.Log(s.high/s.low)
-	}
-	return s.length * math.Max(v, 0) / s.high
-}
+func (s Scale) At(v float64) float64 { return s.length * math.Max(v, 0) / s.high }
 
 // Ticks returns round values of the scale.
 func (s Scale) Ticks() []float64 {
 	var ticks []float64
-	if s.log {
-		for v := s.low; v <= s.high; v *= 10 {
-			ticks = append(ticks, v)
-		}
-		return ticks
-	}
 	step := math.Pow(10, math.Floor(math.Log10(s.high)))
 	for s.high/step < 3 {
 		step /= 2

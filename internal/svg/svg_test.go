@@ -17,18 +17,15 @@ func TestScale(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		values []float64
-		log    bool
 		v, at  float64
 	}{
-		{"the most is as long as there is room", []float64{1, 50}, false, 50, 100},
-		{"half of it is half as long", []float64{1, 50}, false, 25, 50},
-		{"below nothing is nothing", []float64{-5, 50}, false, -5, 0},
-		{"logarithmic: a power of ten below the least is nothing", []float64{20, 1000}, true, 10, 0},
-		{"logarithmic: the middle", []float64{10, 1000}, true, 100, 50},
-		{"of nothing", nil, true, 0, 0},
+		{"the most is as long as there is room", []float64{1, 50}, 50, 100},
+		{"half of it is half as long", []float64{1, 50}, 25, 50},
+		{"below nothing is nothing", []float64{-5, 50}, -5, 0},
+		{"of nothing", nil, 0, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := svg.NewScale(test.values, test.log, 100)
+			s := svg.NewScale(test.values, 100)
 			if got := s.At(test.v); math.Abs(got-test.at) > 1e-9 {
 				t.Errorf("%v, want %v", got, test.at)
 			}

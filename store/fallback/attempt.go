@@ -138,13 +138,13 @@ func (a *attempt) report() {
 	}
 }
 
-// fail notes a failure. The next probe looks at the keys of the call, at no cost.
+// fail notes a failure. The next probe looks at the keys of the call.
 func (a *attempt) fail(err error) {
-	look := &store.Request{Charges: slices.Clone(a.req.Charges)}
-	for i := range look.Charges {
-		look.Charges[i].Cost = 0
+	look := slices.Clone(a.req.Charges)
+	for i := range look {
+		look[i].Cost = 0
 	}
-	a.store.failed.Store(look)
+	a.store.failed.Store(&look)
 	a.store.breaker.Fail(a.began, err)
 }
 

@@ -168,3 +168,41 @@ func TestProbeLooksAtWhatFailed(t *testing.T) {
 		}
 	})
 }
+
+// full is a primary that can't write some keys, like a cluster with one master out of memory.
+type full struct {
+	*primary
+	reads atomic.Bool // it only reads these keys
+}
+
+func (f *full) Take(ctx context.Context, req store.Request) (store.Decision, error) {
+	if c := &req.Charges[0]; f.reads.Load() && c.Key == "full" && (c.Cost > 0 || len(req.Restore) > 0) {
+		return store.Decision{}, errAway
+	}
+	return f.primary.Take(ctx, req)
+}
+
+// The breaker stays open while the primary can only read the keys that opened it.
+func TestProbeWritesWhatFailed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		changes := 0
+		f := &full{primary: newPrimary(t)}
+		s := open(t, fallback.Config{OnChange: func(fallback.Change) { changes++ }, Primary: f})
+		f.reads.Store(true)
+		for range 100 {
+			take(t, s, charge("full", 1, store.Per(10, time.Second)))
+			time.Sleep(100 * time.Millisecond)
+			synctest.Wait()
+		}
+		if changes != 1 || s.State() == fallback.StateClosed {
+			t.Errorf("%d changes, the breaker is %v", changes, s.State())
+		}
+		f.reads.Store(false)
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if s.State() != fallback.StateClosed {
+			t.Errorf("afterwards the breaker is %v", s.State())
+		}
+	})
+}

@@ -77,8 +77,8 @@ type Config struct {
 	// Policy applies while the primary is away. The zero value is Local.
 	Policy Policy
 	// Policies overrides Policy for limiters, by their names. A call at several levels
-	// follows the strictest: Closed, then LocalThenClosed, Local, Open. The map must not
-	// change after New.
+	// follows the strictest: Closed, then LocalThenClosed, Local, Open. A misspelt name has
+	// no effect. The map must not change after New.
 	Policies map[string]Policy
 	// Grace is how long LocalThenClosed decides locally. It must be above 0 if Policy or
 	// one of Policies is LocalThenClosed, and 0 otherwise.
@@ -94,7 +94,7 @@ type Config struct {
 }
 
 func (c *Config) check() error {
-	if err := store.CheckStore("fallback.Config.Primary", c.Primary); err != nil {
+	if err := cmp.Or(store.CheckStore("fallback.Config.Primary", c.Primary), store.CheckStore("fallback.Config.Local", c.Local)); err != nil {
 		return err
 	}
 	policy, of, grace := c.Policy, "Policy", c.Policy == LocalThenClosed

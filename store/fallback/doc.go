@@ -18,18 +18,8 @@
 // These are no failures: a refusal, the end of the caller's own context, a mistake in the
 // request, and an error of one key (see [KeyError]). Config.Probe has the times of probes.
 //
-// # A call's way, by names
-//
-//	closed     Take, attempt, decide: start, or besides and ask. Then await, report:
-//	           breaker.Succeed and memory.Learn, or breaker.Fail
-//	open       Take, decide by the policy, local: memory.Seed, share.Charges, the local
-//	           store, memory.Spend. A call that has failed in the closed state goes on here
-//	half-open  breaker.try, probe. Calls go the open way
-//	closed     restoreAll, search, look, ask: due adds the memories that the primary lacks.
-//	           A call's own ask does the same for its keys
-//
-// Other verbs go to the store that granted, within the budget. [Store.Brake] keeps a brake
-// for the primary's return, and the probe delivers it.
+// Cancels, real costs and leases go to the store that granted, within the budget.
+// [Store.Brake] keeps a brake for the primary's return, and the probe delivers it.
 //
 // # The share
 //
@@ -74,3 +64,13 @@
 // In an outage the first failed calls, and one probe at a time, hang for as long as the
 // client's own timeouts.
 package fallback
+
+// A call's way through the files, by names:
+//
+//	closed     Take, attempt, decide: start, or besides and ask. Then await, report:
+//	           breaker.Succeed and memory.Learn, or breaker.Fail
+//	open       Take, decide by the policy, local: memory.Seed, share.Charges, the local
+//	           store, memory.Spend. A call that has failed in the closed state goes on here
+//	half-open  breaker.try, probe. Calls go the open way
+//	closed     restoreAll, search, look, ask: due adds the memories that the primary lacks.
+//	           A call's own ask does the same for its keys

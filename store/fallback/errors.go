@@ -3,6 +3,7 @@ package fallback
 import (
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/goweir/weir/store"
 )
@@ -11,7 +12,7 @@ import (
 var ErrAway = errors.New("fallback: the primary store is away")
 
 // errBudget is the error of a call without an answer within the budget.
-var errBudget = errors.New("fallback: no answer within the budget")
+var errBudget = fmt.Errorf("fallback: no answer within the budget: %w", os.ErrDeadlineExceeded)
 
 // errAgain means that a started call has charged nothing, and that the primary needs
 // another one.

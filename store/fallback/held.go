@@ -83,7 +83,7 @@ func (s *Store) Renew(ctx context.Context, scope, key string, lease time.Duratio
 // takeAgain takes a lease of the primary for a call that is in flight already. The number
 // of leases does not matter.
 func (s *Store) takeAgain(ctx context.Context, scope, key string, h store.Hold) error {
-	req := store.Request{Charges: []store.Charge{{Scope: scope, Key: key, Limit: probeRequest.Charges[0].Limit}}, Hold: h}
+	req := store.Request{Charges: []store.Charge{{Scope: scope, Key: key, Limit: store.Per(store.MaxUnits, time.Second)}}, Hold: h}
 	if err := s.try(ctx, &req, s.cfg.patience()); err != nil {
 		return err
 	}

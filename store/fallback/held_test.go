@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -125,14 +126,23 @@ func TestCallsInFlightInAnOutage(t *testing.T) {
 }
 
 // The primary gets back the leases of calls that end in an outage: at once after the next
-// call, and without calls within a third of Config.Lease.
+// call, and without calls within a third of Config.Lease. Local calls that begin and end in the
+// outage change nothing, before and after these end.
 func TestCallsThatEndInAnOutage(t *testing.T) {
 	t.Parallel()
-	for name, wait := range map[string]time.Duration{"the next call ends": 0, "no call": 10 * time.Second} {
+	for name, test := range map[string]struct {
+		before, after int // local calls
+		wait          time.Duration
+	}{
+		"the next call ends":      {},
+		"no call":                 {wait: 10 * time.Second},
+		"many local calls before": {before: 20},
+		"many local calls after":  {after: 20},
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			p := newPrimary(t)
 			s := open(t, fallback.Config{Primary: p})
-			l, err := weir.New(weir.Config{Store: s, Name: "fly", Limits: []weir.Limit{weir.PerSecond(1000)}, InFlight: 5})
+			l, err := weir.New(weir.Config{Store: s, Name: "fly", Limits: []weir.Limit{weir.PerSecond(1000)}, InFlight: 6})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -144,13 +154,23 @@ func TestCallsThatEndInAnOutage(t *testing.T) {
 				}
 				return lease
 			}
+			local := func(n int) {
+				for range n {
+					time.Sleep(time.Millisecond)
+					acquire().Release()
+				}
+				synctest.Wait()
+			}
 			held := []*weir.Lease{acquire(), acquire(), acquire(), acquire(), acquire()}
 			outage(t, s, p)
+			local(test.before)
 			for _, lease := range held[:4] {
 				lease.Release()
 			}
+			synctest.Wait()
+			local(test.after)
 			back(t, s, p)
-			if time.Sleep(wait); wait == 0 {
+			if time.Sleep(test.wait); test.wait == 0 {
 				held[4].Release()
 				synctest.Wait()
 			}
@@ -159,6 +179,61 @@ func TestCallsThatEndInAnOutage(t *testing.T) {
 			}
 			held[4].Release()
 		})
+	}
+}
+
+// mute is a primary that may carry requests out and fail them, as if their answers were lost.
+type mute struct {
+	*primary
+	loses atomic.Bool
+}
+
+func (m *mute) Take(ctx context.Context, req store.Request) (store.Decision, error) {
+	d, err := m.primary.Take(ctx, req)
+	if m.loses.Load() {
+		return store.Decision{}, errBroken
+	}
+	return d, err
+}
+
+// A lease comes back if the primary's answer is lost, and this process's share refuses the call.
+func TestLeaseWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	for name, limit := range map[string]weir.Limit{"of leases": weir.PerSecond(1000), "of units": weir.PerHour(4).WithBurst(4)} {
+		for _, waits := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				m := &mute{primary: newPrimary(t)}
+				s := open(t, fallback.Config{Primary: m, Replicas: 4})
+				l, err := weir.New(weir.Config{Store: s, Name: "fly", Limits: []weir.Limit{limit}, InFlight: 4})
+				if err != nil {
+					t.Fatal(err)
+				}
+				held, err := l.TryAcquire(t.Context(), "k")
+				if err != nil {
+					t.Fatal(err)
+				}
+				m.loses.Store(true)
+				if waits {
+					ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+					defer cancel()
+					_, err = l.Acquire(ctx, "k")
+				} else {
+					_, err = l.TryAcquire(t.Context(), "k")
+				}
+				if err == nil {
+					t.Errorf("%s: the share has room", name)
+				}
+				m.loses.Store(false)
+				held.Release()
+				time.Sleep(time.Second)
+				main, _, _ := m.now()
+				req := hold("k", "probe", 1)
+				req.Charges[0].Scope, req.Charges[0].Cost = "fly", 0
+				if !take(t, main, req).Allowed {
+					t.Errorf("%s, waits %v: a lease is left", name, waits)
+				}
+			})
+		}
 	}
 }
 

@@ -56,6 +56,11 @@ var troubles = []trouble{
 	{name: "NOAUTH", during: time.Second, above: untold + ask, begin: command("config set requirepass secret;client kill type normal"), end: command("auth secret;config set requirepass ''")},
 	{name: "refused", during: time.Second, above: untold + ask, begin: refuse, end: pass},
 	{name: "black hole", during: time.Second, above: untold + ask, begin: func(_ testing.TB, f *fleet, _ *dialing) { f.proxy.Set(redistest.Blackhole) }, end: pass},
+	{name: "connections close at once", during: time.Second, above: untold + ask, begin: func(_ testing.TB, f *fleet, _ *dialing) { f.proxy.Set(redistest.CutMidReply(0)) }, end: pass},
+	{name: "CLIENT PAUSE", during: time.Second, above: untold + ask, begin: command("client pause 1000 all")},
+	{name: "a script without end", during: time.Second, above: untold + ask, begin: busy, end: command("script kill")},
+	{name: "NOREPLICAS", during: time.Second, above: untold + ask, begin: command("config set min-replicas-to-write 1"), end: command("config set min-replicas-to-write 0")},
+	{name: "too many clients", during: time.Second, above: whole, begin: maxClients(3), end: maxClients(10000)},
 	{name: "slow DNS", during: 2 * time.Second, above: untold + ask, begin: slowDNS, end: quickDNS},
 }
 

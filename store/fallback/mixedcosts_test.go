@@ -89,6 +89,33 @@ func TestOverTheShareAfterRetryAfter(t *testing.T) {
 	}
 }
 
+// Calls that wait for more than the share holds use it up, window by window.
+func TestWaitersOverTheShareUseIt(t *testing.T) {
+	t.Parallel()
+	for _, l := range []store.Limit{
+		store.Per(100, time.Second), store.Per(100, time.Second).By(store.FixedWindow), store.Per(100, time.Second).By(store.AlignedWindow),
+	} {
+		t.Run(fmt.Sprint(l.Algorithm), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := away(t, fallback.Config{Replicas: 10})
+				random := rand.New(rand.NewPCG(1, 2))
+				units, last := int64(0), time.Duration(0)
+				for range 200 {
+					cost := 1 + random.Int64N(30)
+					req := charge("c", cost, l)
+					req.Cancelable, req.MaxWait = true, time.Hour
+					units, last = units+cost, take(t, s, req).Delay
+				}
+				takes := time.Duration(units) * time.Second / 10
+				if last < takes-3*time.Second || last > takes+takes/10 {
+					t.Errorf("%d units: the last slot is %v ahead, want about %v", units, last, takes)
+				}
+			})
+		})
+	}
+}
+
 // Units booked over the share are given back and corrected with the rest.
 func TestOverTheShareIsCorrected(t *testing.T) {
 	t.Parallel()

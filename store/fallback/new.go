@@ -11,17 +11,13 @@ import (
 // New returns a Store, or a *store.ConfigError that names the wrong field. It does no
 // I/O, so it returns at once also while the primary is away.
 func New(cfg Config) (*Store, error) {
+	if cfg.Local == nil {
+		cfg.Local, _ = localstore.New(localstore.Config{}) // No error: its zero Config is valid.
+	}
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
 	cfg.defaults()
-	if cfg.Local == nil {
-		local, err := localstore.New(localstore.Config{})
-		if err != nil {
-			return nil, err
-		}
-		cfg.Local = local
-	}
 	s := &Store{cfg: cfg, primary: cfg.Primary}
 	s.memory.Open(cfg.MaxKeys)
 	if _, restores := cfg.Primary.(store.Restorer); restores {

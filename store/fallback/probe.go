@@ -13,31 +13,22 @@ var probeRequest = store.Request{Charges: []store.Charge{{
 	Scope: "weir-probe", Key: "probe", Limit: store.Per(store.MaxUnits, time.Second).By(store.FixedWindow), Cost: 1,
 }}}
 
-// probe asks the primary whether it can decide. It also looks at the key of the last
-// failed call, which may be on another server of a cluster. If that server were still
-// away, a closed breaker would open again at once.
+// probe asks the primary whether it can decide. It also looks at the keys of the last
+// failed call, which may be on another server of a cluster, and restores them. If that server
+// were still away, or could only read, a closed breaker would open again at once.
 func (s *Store) probe() error {
-	ctx := context.Background()
 	// Connecting may take a while. A primary that is slower than the budget stays away.
 	for _, patience := range []time.Duration{maxPatience, s.cfg.patience()} {
-		if err := outage(s.try(ctx, &probeRequest, patience)); err != nil {
+		if err := outage(s.try(context.Background(), &probeRequest, patience)); err != nil {
 			return err
 		}
 	}
 	s.deliver()
 	if failed := s.failed.Load(); failed != nil {
-		if err := outage(s.try(ctx, failed, maxPatience)); err != nil {
+		if err := outage(s.look(*failed, maxPatience)); err != nil {
 			return err
 		}
 		s.failed.CompareAndSwap(failed, nil)
 	}
 	return nil
-}
-
-// try asks the primary for a decision without a caller.
-func (s *Store) try(ctx context.Context, req *store.Request, patience time.Duration) error {
-	return within(ctx, patience, func(ctx context.Context) error {
-		_, err := s.cfg.Primary.Take(ctx, *req)
-		return err
-	})
 }

@@ -142,7 +142,7 @@ func (s *Store) search() bool {
 			return true // The primary's return starts another search.
 		}
 		losses := s.losses.Load()
-		if outage(s.look(charges)) != nil {
+		if outage(s.look(charges, s.cfg.patience())) != nil {
 			return false
 		}
 		if kept++; owes || s.losses.Load() > losses {
@@ -154,9 +154,9 @@ func (s *Store) search() bool {
 
 // look asks the primary for the state of a key, and so restores it. This process then knows
 // all units that the primary may lose.
-func (s *Store) look(charges []store.Charge) error {
+func (s *Store) look(charges []store.Charge, patience time.Duration) error {
 	req := &store.Request{Charges: charges, Seen: make([]store.Seen, len(charges))}
-	return s.within(context.Background(), func(ctx context.Context) error {
+	return within(context.Background(), patience, func(ctx context.Context) error {
 		_, err := s.ask(ctx, req)
 		return err
 	})

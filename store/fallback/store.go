@@ -36,8 +36,8 @@ type Store struct {
 	losses   atomic.Int64 // so far
 	lostAt   atomic.Int64 // the last loss with a search, by this process's clock
 	brakes   brakes.Pending
-	failed   atomic.Pointer[store.Request] // looks at the keys of the last failed call
-	alone    sync.Once                     // logs the first decision without the primary
+	failed   atomic.Pointer[[]store.Charge] // looks at the keys of the last failed call
+	alone    sync.Once                      // logs the first decision without the primary
 }
 
 // within runs f until the budget ends. A slow f goes on without its caller and with an
@@ -66,4 +66,12 @@ func within(ctx context.Context, patience time.Duration, f func(context.Context)
 	case <-timed.Done():
 	}
 	return cmp.Or(ctx.Err(), errBudget)
+}
+
+// try asks the primary for a decision without a caller.
+func (s *Store) try(ctx context.Context, req *store.Request, patience time.Duration) error {
+	return within(ctx, patience, func(ctx context.Context) error {
+		_, err := s.cfg.Primary.Take(ctx, *req)
+		return err
+	})
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/goweir/weir/internal/redistest"
 )
 
@@ -73,6 +75,27 @@ func pass(_ testing.TB, f *fleet, _ *dialing)    { f.proxy.Set(f.well) }
 // command sends commands to Redis.
 func command(lines string) func(testing.TB, *fleet, *dialing) {
 	return func(t testing.TB, f *fleet, _ *dialing) { run(t, f.server, lines) }
+}
+
+// busy runs a script that only SCRIPT KILL ends.
+func busy(t testing.TB, f *fleet, _ *dialing) {
+	run(t, f.server, "config set lua-time-limit 100")
+	c := redis.NewClient(&redis.Options{Addr: f.server.Addr, MaxRetries: -1, ReadTimeout: -1})
+	go func() {
+		defer c.Close()
+		c.Eval(context.Background(), "while true do end", nil)
+	}()
+}
+
+// maxClients changes the number of clients, and closes all connections but the admin's.
+func maxClients(n int) func(testing.TB, *fleet, *dialing) {
+	return func(t testing.TB, f *fleet, _ *dialing) {
+		for _, args := range [][]any{{"config", "set", "maxclients", n}, {"client", "kill", "type", "normal", "skipme", "yes"}} {
+			if err := f.admin.Do(context.Background(), args...).Err(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 }
 
 func save(t testing.TB, f *fleet, _ *dialing) {

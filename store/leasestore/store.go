@@ -23,7 +23,7 @@ const (
 // Config configures New. Only Store is required.
 type Config struct {
 	// Store decides and counts. Required: a [store.Settler], which takes unused units
-	// back. It is never closed.
+	// back: a redisstore, or the fallback around it. It is never closed.
 	Store store.Store
 	// Units is the maximum number of units that one call takes of a key, 1 to 65536. A
 	// call never takes more than a quarter of the remaining units. 1: takes nothing
@@ -84,7 +84,6 @@ func New(cfg Config) (*Store, error) {
 	return &Store{cfg: cfg, start: time.Now()}, nil
 }
 
-// now returns the time since the store was made.
 func (s *Store) now() time.Duration { return time.Since(s.start) }
 
 // shard holds some of the leases.

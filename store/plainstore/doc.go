@@ -25,16 +25,14 @@
 // later. Other calls see these units for that moment, and may be refused because of them.
 //
 // In the last 100 ms of a window the units stay until its end, and RetryAfter includes that:
-// units leave the next window only if a command is under way for longer. A window that refused
-// calls left empty gets its full period one round trip after its first unit. Until then the
-// RetryAfter of other calls is that of the old end, and if the window ends, the unit counts in
-// no window.
+// units leave the next window only if a command is under way for longer. Refused calls may
+// leave an empty window behind. One round trip after its first unit, it gets its full period.
+// Until then other calls get the RetryAfter of the old end. If the window ends before, the
+// unit counts in no window.
 //
 // # Errors
 //
 // ErrState means a foreign value under a counter's key. A decision is never sent twice: after
 // a lost reply the call may be counted. A refused call whose context ends returns within 20
 // ms. Its units are taken back in the background, for up to 5 s.
-//
-// The Store never closes the caller's client. New does no I/O.
 package plainstore

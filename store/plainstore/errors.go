@@ -49,7 +49,7 @@ func supported(req *store.Request) error {
 	first := &req.Charges[0]
 	switch {
 	case req.MaxWait > 0:
-		return unsupported("Request.MaxWait", "0 (calls can't wait here: use Limiter.Allow)", req.MaxWait.String())
+		return unsupported("Request.MaxWait", "0 (calls can't wait here: use Limiter.Allow, or Refuse of a Transport)", req.MaxWait.String())
 	case req.Cancelable:
 		return unsupported("Request.Cancelable", "false", "true")
 	case req.Hold.Asked():

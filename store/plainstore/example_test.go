@@ -38,7 +38,7 @@ func Example() {
 	// Output:
 	// true with 4 remaining
 	// false with 4 remaining
-	// true plainstore: Request.MaxWait: want 0 (calls can't wait here: use Limiter.Allow), got 1s
+	// true plainstore: Request.MaxWait: want 0 (calls can't wait here: use Limiter.Allow, or Refuse of a Transport), got 1s
 }
 
 func check(err error) {

@@ -1,6 +1,8 @@
 package plainstore
 
 import (
+	"reflect"
+
 	"github.com/goweir/weir/internal/rediskey"
 	"github.com/goweir/weir/store"
 	"github.com/redis/go-redis/v9"
@@ -22,10 +24,9 @@ type Store struct {
 	prefix string
 }
 
-// New returns a Store, or a *store.ConfigError that names the wrong field. It does no
-// I/O.
+// New returns a Store, or a *store.ConfigError for the wrong field. It does no I/O.
 func New(cfg Config) (*Store, error) {
-	if cfg.Client == nil {
+	if cfg.Client == nil || reflect.ValueOf(cfg.Client).IsZero() {
 		return nil, &store.ConfigError{Field: "plainstore.Config.Client", Want: "a go-redis client", Got: "nil"}
 	}
 	prefix, err := rediskey.Prefix("plainstore.Config.Prefix", cfg.Prefix)

@@ -210,7 +210,7 @@ func TestUnsupported(t *testing.T) {
 		change func(req *store.Request)
 		want   string
 	}{
-		"waiting":    {func(r *store.Request) { r.MaxWait = time.Second }, "plainstore: Request.MaxWait: want 0 (calls can't wait here: use Limiter.Allow), got 1s"},
+		"waiting":    {func(r *store.Request) { r.MaxWait = time.Second }, "plainstore: Request.MaxWait: want 0 (calls can't wait here: use Limiter.Allow, or Refuse of a Transport), got 1s"},
 		"cancelling": {func(r *store.Request) { r.Cancelable = true }, "plainstore: Request.Cancelable: want false, got true"},
 		"holding": {
 			func(r *store.Request) { r.Hold = store.Hold{Max: 1, ID: "a", Lease: time.Minute} },
@@ -257,7 +257,7 @@ func is[T any](s any) bool { _, ok := s.(T); return ok }
 func TestMistakes(t *testing.T) {
 	t.Parallel()
 	_, c, s := miniServer(t)
-	for _, cfg := range []Config{{}, {Client: c, Prefix: "{"}} {
+	for _, cfg := range []Config{{}, {Client: (*redis.Client)(nil)}, {Client: c, Prefix: "{"}} {
 		if _, err := New(cfg); !errors.Is(err, store.ErrConfig) {
 			t.Errorf("%+v: %v", cfg, err)
 		}

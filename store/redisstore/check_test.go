@@ -69,6 +69,7 @@ func TestCheckFaults(t *testing.T) {
 		"evicts":            {func(t *testing.T) string { return set(t, "maxmemory", "1gb", "maxmemory-policy", "allkeys-lru") }, "set maxmemory-policy noeviction", []string{"warning eviction"}},
 		"evicts ours first": {func(t *testing.T) string { return set(t, "maxmemory", "1gb", "maxmemory-policy", "volatile-ttl") }, "set maxmemory-policy noeviction", []string{"warning eviction"}},
 		"memory is full":    {func(t *testing.T) string { return set(t, "maxmemory", "1kb") }, "more memory", []string{"fault memory"}},
+		"too many clients":  {func(t *testing.T) string { return set(t, "maxclients", "1") }, "maxclients", []string{"fault away"}},
 		"too few replicas":  {func(t *testing.T) string { return set(t, "min-replicas-to-write", "1") }, "start the replicas", []string{"fault replicas"}},
 		"replica": {func(t *testing.T) string {
 			host, port, _ := strings.Cut(redistest.Start(t).Addr, ":")
@@ -86,7 +87,8 @@ func TestCheckFaults(t *testing.T) {
 			addr := without(t, redistest.StartCluster(t).Nodes[0], "cluster")
 			return "redis://weir:p@" + addr + "?addr=" + addr
 		}, "+cluster|slots", []string{"fault cluster"}},
-		"no such master": {func(t *testing.T) string { return "redis://" + redistest.StartSentinel(t).Addr + "?master_name=other" }, "correct master_name", []string{"fault away"}},
+		"no master's name": {func(t *testing.T) string { return "redis://" + redistest.StartSentinel(t).Addr }, "master_name in the URL", []string{"fault sentinel"}},
+		"no such master":   {func(t *testing.T) string { return "redis://" + redistest.StartSentinel(t).Addr + "?master_name=other" }, "correct master_name", []string{"fault away"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -75,6 +75,6 @@
 // # Upgrades
 //
 // The first byte of a state is its version. Processes of several releases may share keys
-// if both read the same version. A state of an unknown version is ErrVersion, never a
+// if all read the same version. A state of an unknown version is ErrVersion, never a
 // fresh start. States from before the version byte need a flush or another Prefix.
 package redisstore

@@ -182,7 +182,7 @@ func (parse parser) refused(u url.URL) error {
 	pairs := strings.Split(u.RawQuery, "&")
 	u.RawQuery = ""
 	if _, err := parse.checked(u); err != nil {
-		return badURL("a port from 1 to 65535 and the number of a database as path, or the path of a unix socket", "another port or path")
+		return badURL("a port from 1 to 65535 and the number of a database as path (0 on a cluster), or the path of a unix socket", "another port or path")
 	}
 	for i, pair := range pairs {
 		u.RawQuery = pair

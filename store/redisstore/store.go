@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"hash/maphash"
+	"reflect"
 	"strconv"
 	"sync/atomic"
 
@@ -25,10 +26,9 @@ type Config struct {
 	PassTime bool
 	// RoundTrips is the maximum number of shared round trips under way to each server,
 	// 0 to 256. More shorten the wait for a round trip on slow networks. Fewer make larger
-	// batches, which cost the server and the process less. Half of them may have the same
-	// key, and all while few of its calls are under way. 0: 3, or the number of the
-	// client's connections if that is less, and on a network one for each 60 µs of the
-	// shortest round trip of some seconds, up to three quarters of the connections.
+	// batches, which cost the server and the process less. A key with many calls under way
+	// has at most half of them. 0: 3, and on a network one for each 60 µs of the shortest
+	// round trip of the last seconds, up to three quarters of the client's connections.
 	RoundTrips int
 
 	// now is a test's clock, in microseconds since the Unix epoch.
@@ -46,10 +46,9 @@ type Store struct {
 	tags    atomic.Uint64
 }
 
-// New returns a Store, or a *store.ConfigError that names the wrong field. It
-// does no I/O.
+// New returns a Store, or a *store.ConfigError for the wrong field. It does no I/O.
 func New(cfg Config) (*Store, error) {
-	if cfg.Client == nil {
+	if cfg.Client == nil || reflect.ValueOf(cfg.Client).IsZero() {
 		return nil, &store.ConfigError{Field: "redisstore.Config.Client", Want: "a go-redis client", Got: "nil"}
 	}
 	prefix, err := rediskey.Prefix("redisstore.Config.Prefix", cfg.Prefix)

@@ -76,6 +76,8 @@ func TestConfig(t *testing.T) {
 		field string
 	}{
 		"no client":         {Config{}, "redisstore.Config.Client"},
+		"nil client":        {Config{Client: (*redis.Client)(nil)}, "redisstore.Config.Client"},
+		"nil cluster":       {Config{Client: (*redis.ClusterClient)(nil)}, "redisstore.Config.Client"},
 		"brace in prefix":   {Config{Client: c, Prefix: "a{b"}, "redisstore.Config.Prefix"},
 		"long prefix":       {Config{Client: c, Prefix: fmt.Sprintf("%065d", 1)}, "redisstore.Config.Prefix"},
 		"newline in prefix": {Config{Client: c, Prefix: "a\n"}, "redisstore.Config.Prefix"},

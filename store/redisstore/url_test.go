@@ -96,7 +96,7 @@ var wrongURLs = map[string]struct{ url, want string }{
 	"Sentinel's nearest":        {"redis://h?master_name=m&route_by_latency=1", "parameter 2"},
 	"Sentinel's address":        {"redis://h?master_name=m&addr=secret", "parameter 2"},
 	"a cluster's address":       {"redis://u:secret@h?addr=secret", "parameter 1"},
-	"a cluster's database":      {"redis://h/1?addr=h:2", "the number of a database"},
+	"a cluster's database":      {"redis://h/1?addr=h:2", "0 on a cluster"},
 	"a socket is no cluster":    {"unix:///s?addr=secret:1", "parameter 1"},
 	"a password as a parameter": {"redis://h?password=secret", "parameter 1"},
 }

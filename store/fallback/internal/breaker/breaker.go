@@ -5,6 +5,7 @@ package breaker
 import (
 	"errors"
 	"math/rand/v2"
+	"os"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -110,32 +111,31 @@ func (b *Breaker) Fail(began time.Time, err error) {
 func (b *Breaker) count(began time.Time, err error) (opened bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.err = err
 	if !b.Closed() || began.Before(b.Since) { // The call began in an earlier state.
 		return false
 	}
 	now := time.Now()
 	if b.failed.Load() == 0 {
-		b.first = began
+		b.first, b.err = began, err
+	} else if !errors.Is(err, os.ErrDeadlineExceeded) { // Any other error says more.
+		b.err = err
 	}
 	if b.failed.Load() == 0 || !began.Before(b.ended) {
 		b.failed.Add(1)
 		b.ended = now
 	}
-	enough := b.failed.Load() >= rounds && now.Sub(b.first) >= silence || !b.met.Load()
-	if !enough && !noConnection(err) {
+	if enough := b.failed.Load() >= rounds && now.Sub(b.first) >= silence || !b.met.Load(); !enough && !noConnection(err) {
 		return false
 	}
 	b.outages.Add(1)
 	b.called.Store(now.UnixNano())
 	b.wait = min(firstProbe, b.Most)
-	b.change(open, err, now)
+	b.change(open, b.err, now)
 	b.schedule(0)
 	return true
 }
 
-// schedule sets the timer of the next probe. took is the time that the last probe took.
-// The lock is held.
+// schedule sets the timer of the next probe, after one that took a time. The lock is held.
 func (b *Breaker) schedule(took time.Duration) {
 	// Half of the time is random, so that processes do not probe all at once.
 	wait := b.wait/2 + rand.N(b.wait/2+1)

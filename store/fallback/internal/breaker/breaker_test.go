@@ -2,6 +2,8 @@ package breaker_test
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"slices"
 	"sync/atomic"
 	"syscall"
@@ -14,6 +16,41 @@ import (
 )
 
 var errDown = errors.New("down")
+
+// TestCause: a call without an answer hides no error that says more.
+func TestCause(t *testing.T) {
+	t.Parallel()
+	vague, expired, reset := fmt.Errorf("no answer: %w", os.ErrDeadlineExceeded), errors.New("the certificate has expired"), errors.New("connection reset")
+	for name, c := range map[string]struct {
+		errs []error
+		want error
+	}{
+		"no answer at last":  {[]error{reset, expired, vague}, expired},
+		"no answer at first": {[]error{vague, vague, expired}, expired},
+		"no other error":     {[]error{vague, vague, vague}, vague},
+		"an earlier outage":  {[]error{expired, nil, vague, vague, vague}, vague},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var got error
+			b := &breaker.Breaker{
+				Probe: func() error { return nil }, Most: time.Second,
+				Tell: func(c store.Change) { got = c.Err }, Back: func() {}, Since: time.Now(),
+			}
+			b.Succeed()
+			for _, err := range c.errs {
+				if began := time.Now(); err == nil {
+					b.Succeed()
+				} else {
+					time.Sleep(50 * time.Millisecond)
+					b.Fail(began, err)
+				}
+			}
+			if b.Closed() || got != c.want {
+				t.Errorf("%s: closed %v, because of %v; want %v", name, b.Closed(), got, c.want)
+			}
+		})
+	}
+}
 
 // TestRounds: three rounds of failed calls open the breaker, unless a call succeeds.
 func TestRounds(t *testing.T) {

@@ -83,7 +83,7 @@ func nextPart(charges []store.Charge, first int, over []int64, d *store.Decision
 			continue
 		}
 		most := c.Limit.Max()
-		if left := free(&c.Limit, d.Charge(i)); soonest && left > 0 {
+		if left := d.Charge(i).Remaining; soonest && left > 0 {
 			most = left
 		} else if c.Limit.Algorithm == store.SlidingCounter {
 			most = (most + 1) / 2
@@ -103,15 +103,6 @@ func tell(d *store.Decision, c *store.Charge, i int, st store.ChargeState) {
 	if d.Limit == c.Limit && d.Scope == c.Scope {
 		d.Remaining, d.ResetAfter = st.Remaining, st.ResetAfter
 	}
-}
-
-// free returns the free units of a limit before its window ends. A window that starts
-// later has none before that start.
-func free(l *store.Limit, st store.ChargeState) int64 {
-	if (l.Algorithm == store.FixedWindow || l.Algorithm == store.AlignedWindow) && st.ResetAfter > l.Period {
-		return 0
-	}
-	return st.Remaining
 }
 
 func costs(charges []store.Charge) []int64 {

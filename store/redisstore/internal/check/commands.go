@@ -97,8 +97,7 @@ func (r *report) try(ctx context.Context, t *target) (map[string]error, error) {
 		pipe.Do(ctx, row...)
 	}
 	sent, err := pipe.Exec(ctx)
-	var answer redis.Error
-	if err != nil && !errors.As(err, &answer) {
+	if err != nil && !is[redis.Error](err) {
 		return nil, err
 	}
 	errs := map[string]error{"subscribe": r.subscribe(ctx, t)}
@@ -119,9 +118,6 @@ func (r *report) subscribe(ctx context.Context, t *target) error {
 	if err == nil {
 		_, err = sub.ReceiveTimeout(ctx, 2*time.Second)
 	}
-	var answer redis.Error
-	if !errors.As(err, &answer) {
-		return nil
-	}
-	return err
+	answer, _ := errors.AsType[redis.Error](err)
+	return answer
 }

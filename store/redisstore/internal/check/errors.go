@@ -1,7 +1,6 @@
 package check
 
 import (
-	"context"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -66,10 +65,6 @@ func (r *report) failed(server string, encrypted bool, err error) (last bool) {
 		r.add(Finding{Name: name, Level: Fault, Server: server, What: what, Remedy: remedy, Err: err})
 		return true
 	}
-	var answer redis.Error
-	var lookup *net.DNSError
-	var plain tls.RecordHeaderError
-	var untrusted *tls.CertificateVerificationError
 	switch {
 	case errors.Is(err, r.ErrClosed), errors.Is(err, redis.ErrClosed):
 		return add("closed", "the store or its client is closed", "check before Close")
@@ -78,18 +73,18 @@ func (r *report) failed(server string, encrypted bool, err error) (last bool) {
 		return false
 	case errors.Is(err, redis.Nil):
 		return add("away", "Sentinel has no master of that name", "correct master_name in the URL")
-	case errors.As(err, &answer):
+	case is[redis.Error](err):
 		return r.known(server, err)
-	case errors.As(err, &lookup):
+	case is[*net.DNSError](err):
 		return add("away", "the host has no address", "correct the host, or its name in the DNS")
-	case errors.As(err, &plain):
+	case is[tls.RecordHeaderError](err):
 		return add("tls", "the client speaks TLS, and the server does not", "use redis:// in place of rediss://, or the server's port for TLS")
-	case errors.As(err, &untrusted):
+	case is[*tls.CertificateVerificationError](err):
 		return add("tls", "the certificate of the server is not trusted", "correct the host, or make a client with the right tls.Config and use New")
 	case encrypted && (hungUp(err) || timedOut(err)):
 		return add("away", "the server does not answer", "start it, and see address and firewall. If the port is not for TLS, use redis:// in place of rediss://")
 	case hungUp(err):
-		return add("away", "the server takes connections and does not answer", "see the server's log. If the port is for TLS, use rediss:// in place of redis://")
+		return add("away", "the server takes connections and does not answer", "see the server's log, and its maxclients. If the port is for TLS, use rediss:// in place of redis://")
 	}
 	return add("away", "the server does not answer", "start it, and see address and firewall")
 }
@@ -101,7 +96,10 @@ func hungUp(err error) bool {
 		strings.Contains(err.Error(), "can't parse") || strings.Contains(err.Error(), "invalid reply")
 }
 
+// timedOut covers context.DeadlineExceeded, which is a net.Error.
 func timedOut(err error) bool {
-	var timeout net.Error
-	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
+	timeout, ok := errors.AsType[net.Error](err)
+	return ok && timeout.Timeout()
 }
+
+func is[E error](err error) bool { _, ok := errors.AsType[E](err); return ok }

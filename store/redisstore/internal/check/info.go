@@ -9,12 +9,12 @@ import (
 )
 
 // info checks the settings that INFO shows. Users and proxies that forbid CONFIG often
-// allow INFO.
-func (r *report) info(ctx context.Context, t *target) {
+// allow INFO. A Sentinel has no other command of a store.
+func (r *report) info(ctx context.Context, t *target) (sentinel bool) {
 	text, err := t.Info(ctx).Result()
 	if err != nil {
 		r.add(Finding{Name: "info", Level: Unknown, Server: t.Addr, What: "version, role and eviction can't be read", Remedy: "ACL SETUSER with +info, or see maxmemory-policy yourself: want noeviction", Err: err})
-		return
+		return false
 	}
 	info := map[string]string{}
 	for line := range strings.Lines(text) {
@@ -24,6 +24,10 @@ func (r *report) info(ctx context.Context, t *target) {
 	}
 	add := func(name string, level string, what, remedy string) {
 		r.add(Finding{Name: name, Level: level, Server: t.Addr, What: what, Remedy: remedy})
+	}
+	if info["redis_mode"] == "sentinel" {
+		add("sentinel", Fault, "the server is a Sentinel, which keeps no limits", "name its master: master_name in the URL, or a client of redis.NewFailoverClient")
+		return true
 	}
 	if major, err := strconv.Atoi(strings.Split(info["redis_version"], ".")[0]); err == nil && major < 6 {
 		add("version", Warning, "the server is Redis "+info["redis_version"]+", which is not tested", "use Redis 6 or later, or Valkey")
@@ -48,4 +52,5 @@ func (r *report) info(ctx context.Context, t *target) {
 		}
 		add("eviction", Warning, "maxmemory-policy "+policy+" drops keys "+when+": their units are then free again. All keys of weir have a TTL, so volatile policies drop them too", "set maxmemory-policy noeviction, or use a server for weir alone")
 	}
+	return false
 }

@@ -20,11 +20,9 @@ type Text struct {
 	Hash any
 }
 
-// anyKey has the parts that decide for any key.
-const anyKey = "1_value 1_decide 1_number 1_window 2_clock 3_log 4_queue 4_grades 5_limits 5_loss"
-
-// The scripts, each joined from the parts that it needs, which use runs, and its own files.
+// The scripts: the head of all, the parts that use runs, and the files of each.
 var (
+	anyKey  = "1_value 1_decide 1_number 1_window 2_clock 3_log 4_queue 4_grades 5_limits 5_loss" // decides any key
 	Allow   = text(anyKey, "call allow")
 	Take    = text(anyKey+" 6_held", "call take")
 	Settle  = text(anyKey, "settle")
@@ -34,7 +32,6 @@ var (
 	Restore = text(anyKey, "restore")
 )
 
-// text joins the head of all scripts, the parts, and the files of the script itself.
 func text(parts, own string) Text {
 	body := read("0_gcra") + "use = function(part)\n" + read(parts) + "return F[part]\nend\n" + read(own)
 	return Text{body, fmt.Sprintf("%x", sha1.Sum([]byte(body)))}
