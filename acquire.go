@@ -41,8 +41,8 @@ func leaseOf(g grant, err error) (*Lease, error) {
 //
 // Calls of one process for the same key enter in the order of their arrival. While
 // this process holds all leases of the key, they wait without asking the store. While
-// other processes hold some, only the first call asks, several times a second. A lease
-// of a process that died ends after Config.Lease.
+// other processes hold some, only the first call asks, several times a second. After a
+// second it has the next free place. A lease of a process that died ends after Config.Lease.
 //
 // It fails as [Limiter.Wait] does, and holds nothing then. If MaxWait is over before
 // there is room, the error is a *[LimitedError] with ReasonInFlight. Without

@@ -81,8 +81,8 @@ func (c *waitingCall) ask(ctx context.Context) (d store.Decision, err error) {
 // askForLease makes the store decide on units and a lease together. It waits for room.
 func (c *waitingCall) askForLease(ctx context.Context) (d store.Decision, err error) {
 	l := c.limiter
-	try := func(ctx context.Context, leaseID string) (a flight.Answer, perhaps bool, retryAfter time.Duration) {
-		q := question{ID: c.id, cancelable: true, silent: true, hold: store.Hold{Max: l.inFlight, ID: leaseID, Lease: l.lease}}
+	try := func(ctx context.Context, leaseID string, next bool) (a flight.Answer, perhaps bool, retryAfter time.Duration) {
+		q := question{ID: c.id, cancelable: true, silent: true, hold: store.Hold{Max: l.inFlight, ID: leaseID, Lease: l.lease, Next: next}}
 		if !c.claim.Refuse {
 			l.lines.Waits(c.start)
 			q.maxWait = c.noteAsk()

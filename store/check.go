@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// AnyLimit is a Limit, or a type with its fields.
-type AnyLimit interface {
+// anyLimit is a Limit, or a type with its fields.
+type anyLimit interface {
 	~struct {
 		Name      string
 		Rate      int64
@@ -31,7 +31,7 @@ func CheckStore(field string, s Store) error {
 
 // CheckLimits validates limits for one key: at least one, each valid, no two with the same
 // policy name. The *[ConfigError] names field and the index of the wrong limit.
-func CheckLimits[L AnyLimit](field string, limits []L) error {
+func CheckLimits[L anyLimit](field string, limits []L) error {
 	if len(limits) == 0 {
 		return &ConfigError{Field: field, Want: "at least one limit", Got: "none"}
 	}

@@ -29,6 +29,9 @@ type Hold struct {
 	// Lease is how long the lease lives unless it is renewed: whole microseconds
 	// from 1 ms to MaxLease.
 	Lease time.Duration
+	// Next keeps the next free place for this ID alone, for a second. Its caller has waited
+	// long, and asks again within. A store of one process may ignore it.
+	Next bool
 }
 
 // Holder is a Store that decides requests with a [Hold].

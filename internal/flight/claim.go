@@ -21,7 +21,9 @@ type Claim struct {
 	Lease   *Lease // once it is granted
 
 	place place
-	late  bool // the store's grant came too late, once
+	id    string    // of the lease it asks for
+	since time.Time // when it came
+	late  bool      // the store's grant came too late, once
 }
 
 // Answer is the store's answer to a claim.
@@ -37,8 +39,9 @@ const (
 )
 
 // Try asks the store for a lease with an ID, and for whatever else the call takes. For Full it
-// returns how long to wait for room. Perhaps: the store may have the lease even so.
-type Try func(ctx context.Context, id string) (a Answer, perhaps bool, retryAfter time.Duration)
+// returns how long to wait for room. Perhaps: the store may have the lease even so. Next: the
+// store keeps the next free place for that ID.
+type Try func(ctx context.Context, id string, next bool) (a Answer, perhaps bool, retryAfter time.Duration)
 
 // ErrMaxWait says that the longest wait is over.
 var ErrMaxWait = errors.New("flight: the longest wait is over")
@@ -53,7 +56,7 @@ var ErrMaxWait = errors.New("flight: the longest wait is over")
 //
 // With ErrMaxWait and Full it returns how long to wait for room.
 func (fs *Flights) Ask(ctx context.Context, c *Claim, end time.Time, waits func(), try Try, late func()) (a Answer, retryAfter time.Duration, err error) {
-	c.place.arrival = c.Arrival
+	c.place.arrival, c.id, c.since = c.Arrival, newID(), time.Now()
 	f, retryAfter, ok := fs.join(c)
 	if !ok {
 		return Full, retryAfter, nil
@@ -117,20 +120,21 @@ func (fs *Flights) leave(f *flight, c *Claim) time.Duration {
 
 // ask asks the store once. again: the grant was late, and the claim keeps its turn.
 func (f *flight) ask(ctx context.Context, c *Claim, try Try) (a Answer, retryAfter time.Duration, again bool) {
-	fs, lease, asked := f.of, &Lease{flight: f, id: newID()}, time.Now()
+	fs, lease, asked := f.of, &Lease{flight: f, id: c.id}, time.Now()
+	next := !c.Refuse && asked.Sub(c.since) > patience
 	perhaps := true // A panic in try leaves no more behind than an error does.
 	defer func() {
 		fs.mu.Lock()
 		defer fs.mu.Unlock()
 		if again = a == Granted && !c.late && time.Since(asked) >= fs.cfg.Lease/2; again {
-			c.late = true
+			c.late, c.id = true, newID()
 			f.add(lease.id, asked)
 			f.release(lease.id)
 			return
 		}
 		f.asking--
 		if perhaps {
-			f.failed = append(f.failed, returned{lease.id, asked, time.Now()})
+			c.id, f.failed = newID(), append(f.failed, returned{lease.id, asked, time.Now()})
 			f.send()
 		}
 		switch a {
@@ -149,6 +153,6 @@ func (f *flight) ask(ctx context.Context, c *Claim, try Try) (a Answer, retryAft
 		}
 		f.advance()
 	}()
-	a, perhaps, retryAfter = try(ctx, lease.id)
+	a, perhaps, retryAfter = try(ctx, lease.id, next)
 	return a, retryAfter, again
 }

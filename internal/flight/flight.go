@@ -6,8 +6,8 @@
 //	leases                          calls
 //	this process has all            line up and don't ask; the first one asks when
 //	                                a lease is released here
-//	other processes have the rest   the store refuses; the first in line asks alone,
-//	                                after a pause that grows
+//	other processes have the rest   the store refuses; the first in line asks alone, after
+//	                                growing pauses. After a second it has the next place
 //	the store has granted again     twice as many may ask at once as before
 //
 // The package talks to the store through the functions of a [Config] alone.
@@ -22,10 +22,12 @@ import (
 )
 
 // firstPause and maxPause bound how long the first call in line waits until it
-// asks the store again, while this process releases nothing.
+// asks the store again, while this process releases nothing. After patience it has
+// the next free place.
 const (
 	firstPause = 5 * time.Millisecond
 	maxPause   = 250 * time.Millisecond
+	patience   = time.Second
 )
 
 // Config says how many calls may be in flight, and how leases reach the store.
@@ -125,7 +127,7 @@ type place struct {
 func (fs *Flights) flight(key string) *flight {
 	f := fs.keys[key]
 	if f == nil {
-		f = &flight{of: fs, key: key, width: math.MaxInt64, pause: firstPause}
+		f = &flight{of: fs, key: key, held: make(map[string]time.Time), width: math.MaxInt64, pause: firstPause}
 		fs.keys[key] = f
 		fs.beat()
 	}
@@ -182,18 +184,14 @@ func (f *flight) refused(retryAfter time.Duration) {
 	// Processes that were refused together must not come again together.
 	in := min(f.pause/2+mathrand.N(f.pause/2), retryAfter)
 	f.pause = min(2*f.pause, maxPause)
-	if f.wakes == nil {
-		f.wakes = time.AfterFunc(in, func() {
-			f.of.mu.Lock()
-			defer f.of.mu.Unlock()
-			if f.paused {
-				f.paused = false
-				f.advance()
-			}
-		})
-	} else {
-		f.wakes.Reset(in)
-	}
+	f.wakes = time.AfterFunc(in, func() {
+		f.of.mu.Lock()
+		defer f.of.mu.Unlock()
+		if f.paused {
+			f.paused = false
+			f.advance()
+		}
+	})
 }
 
 // wake ends a pause.

@@ -70,7 +70,7 @@ func (h *holder) leases() (n int) {
 
 // try asks the holder, which takes so long.
 func (h *holder) try(name string, takes time.Duration) flight.Try {
-	return func(_ context.Context, id string) (flight.Answer, bool, time.Duration) {
+	return func(_ context.Context, id string, _ bool) (flight.Answer, bool, time.Duration) {
 		time.Sleep(takes)
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -139,7 +139,7 @@ func TestRefused(t *testing.T) {
 		if _, _, err := h.Ask(t.Context(), &first, time.Time{}, waits, h.try("a", 0), nothing); err != nil {
 			t.Fatal(err)
 		}
-		never := func(context.Context, string) (flight.Answer, bool, time.Duration) {
+		never := func(context.Context, string, bool) (flight.Answer, bool, time.Duration) {
 			t.Error("the store is asked while this process has all leases")
 			return flight.Full, false, 0
 		}
@@ -241,9 +241,9 @@ func TestLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHolder(9, 9)
 		asked, undone := 0, 0
-		try := func(ctx context.Context, id string) (flight.Answer, bool, time.Duration) {
+		try := func(ctx context.Context, id string, _ bool) (flight.Answer, bool, time.Duration) {
 			asked++
-			return h.try("", 600*time.Millisecond/time.Duration(asked))(ctx, id)
+			return h.try("", 600*time.Millisecond/time.Duration(asked))(ctx, id, false)
 		}
 		c := flight.Claim{Key: "k"}
 		if a, _, err := h.Ask(t.Context(), &c, time.Time{}, nothing, try, func() { undone++ }); a != flight.Granted || err != nil || asked != 2 || undone != 1 {
@@ -254,6 +254,34 @@ func TestLate(t *testing.T) {
 			t.Errorf("%d leases are held", h.leases())
 		}
 		c.Lease.Release()
+		h.gone(t)
+	})
+}
+
+// TestPatience: other processes have all places. A call that has waited long asks for the
+// next one.
+func TestPatience(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHolder(1, 0)
+		start, first := time.Now(), ""
+		try := func(_ context.Context, id string, next bool) (flight.Answer, bool, time.Duration) {
+			waited := time.Since(start)
+			if first == "" {
+				first = id
+			}
+			if id != first || next != (waited > time.Second) {
+				t.Errorf("after %v: id %s, next %v", waited, id, next)
+			}
+			if waited > 3*time.Second {
+				return flight.Refused, false, 0
+			}
+			return flight.Full, false, time.Minute
+		}
+		c := flight.Claim{Key: "k"}
+		if a, _, err := h.Ask(t.Context(), &c, time.Time{}, nothing, try, nothing); a != flight.Refused || err != nil {
+			t.Errorf("%v, %v", a, err)
+		}
 		h.gone(t)
 	})
 }

@@ -1,6 +1,8 @@
 package flight
 
 import (
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -77,10 +79,7 @@ func (f *flight) isStuck() bool {
 func (f *flight) renew() error {
 	fs := f.of
 	fs.mu.Lock()
-	ids := make([]string, 0, len(f.held))
-	for id := range f.held {
-		ids = append(ids, id)
-	}
+	ids := slices.Collect(maps.Keys(f.held))
 	fs.mu.Unlock()
 	if len(ids) == 0 {
 		return nil

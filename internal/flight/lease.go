@@ -41,9 +41,6 @@ func (l *Lease) Held() bool { return l != nil && l.flight != nil && !l.done.Load
 
 // add counts a lease that the store has granted, or may have.
 func (f *flight) add(id string, since time.Time) {
-	if f.held == nil {
-		f.held = make(map[string]time.Time)
-	}
 	f.held[id] = since
 	f.count++
 }

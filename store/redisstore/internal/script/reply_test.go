@@ -125,11 +125,11 @@ func TestArguments(t *testing.T) {
 	}
 	req := store.Request{
 		Charges: []store.Charge{{Key: "a", Limit: store.Per(7, time.Second).WithBurst(9), Cost: 1}},
-		MaxWait: time.Second, Hold: store.Hold{Max: 3, ID: "id", Lease: time.Minute},
+		MaxWait: time.Second, Hold: store.Hold{Max: 3, ID: "id", Lease: time.Minute, Next: true},
 	}
 	list = []Key{{State: "a", Limits: bucket, Seen: 44}, {State: "c", Logged: true, Limits: window}}
 	take := TakeArgs(&req, list, "5", 77, All)
-	if got, want := fmt.Sprintln(take[2:]...), "4 a c c:log a:held 5 1000000 77 take 0 "+of+" 44 1 1 w5/60s 1 0 5 60000000 0 hold 3 id 60000000 0\n"; got != want {
+	if got, want := fmt.Sprintln(take[2:]...), "4 a c c:log a:held 5 1000000 77 take 0 "+of+" 44 1 1 w5/60s 1 0 5 60000000 0 hold 3 id 60000000 0 1\n"; got != want {
 		t.Errorf("take:\ngot  %swant %s", got, want)
 	}
 	receipt := &Receipt{Key: Key{State: "a", Limits: bucket, Places: []int{2}}, Tag: 1, Seq: 2, Floor: 3, Slot: 4, Entry: 5, Before: "1…"}

@@ -15,7 +15,7 @@ import (
 //	              logs, limits, and for each key the number of its calls, seen
 //	take    KEYS  state, log of each key where a limit is a sliding window; leases
 //	        ARGV  clock, longest delay in µs, tag, mode, then for each key: 1 with a
-//	              log, limits, seen; "hold", max, id, lease, 1 without charges
+//	              log, limits, seen; "hold", max, id, lease, 1 without charges, 1 to keep the next place
 //	        mode  All, Look or Find
 //	seen          when the caller last saw the key; 0: never
 //	limits        their number, and for each: text, cost, units that have to be free
@@ -92,7 +92,7 @@ func TakeArgs(req *store.Request, keys []Key, clock any, tag int64, mode string)
 		args = append(append(append(args, flag(k.Logged)), k.Limits.args...), k.Seen)
 	}
 	if hold {
-		args = append(args, "hold", req.Hold.Max, req.Hold.ID, req.Hold.Lease.Microseconds(), flag(req.Free()))
+		args = append(args, "hold", req.Hold.Max, req.Hold.ID, req.Hold.Lease.Microseconds(), flag(req.Free()), flag(req.Hold.Next))
 	}
 	return args
 }

@@ -36,13 +36,13 @@ end
 F.load_part = function(l, value, i)
   local spec, a, b, c, j = string.match(value, '^([^;=|]+)=(%d+)%.?(%d*)%.?(%d*)()', i)
   if spec ~= l.spec then return end
-  local kind = l.kind
+  local kind, bad = l.kind, nil
   a, b = a + 0, b == '' and 0 or b + 0
   if kind == 'g' then
-    if a >= 4503599627370496 or b >= l.q or c ~= '' then error('WEIRSTATE a number out of bounds', 0) end
+    bad = a >= 4503599627370496 or b >= l.q or c ~= ''
     l.grades = ''
   elseif kind == 'w' then
-    if math.max(a, b) >= 9007199254740992 or c ~= '' then error('WEIRSTATE a number out of bounds', 0) end
+    bad = math.max(a, b) >= 9007199254740992 or c ~= ''
   else
     c = c == '' and 0 or c + 0
     l.opened, l.before = 0, 0
@@ -53,8 +53,9 @@ F.load_part = function(l, value, i)
       local x, y, ends = string.match(value, '^%.(%d+)%.(%d+)()', j)
       if x then l.opened, l.before, j = x + 0, y + 0, ends end
     end
-    if a >= 9007199254740992 or math.max(b, c) > 2251799813685248 then error('WEIRSTATE a number out of bounds', 0) end
+    bad = a >= 9007199254740992 or math.max(b, c) > 2251799813685248
   end
+  if bad then error('WEIRSTATE a number out of bounds', 0) end
   l.a, l.b = a, b
   if l.new or l.left then l.new, l.left = nil, nil end
   return j

@@ -4,7 +4,7 @@ local lease, lost = ARGV[2] + 0, {}
 use('H')
 F.H.sweep(1, lease)
 for i = 3, #ARGV do
-  if redis.call('ZSCORE', KEYS[1], ARGV[i]) then
+  if tonumber(redis.call('ZSCORE', KEYS[1], ARGV[i]) or 0) > 0 then
     redis.call('ZADD', KEYS[1], string.format('%d', now + lease), ARGV[i])
   else
     lost[#lost + 1] = ARGV[i]

@@ -13,7 +13,7 @@ while a < #ARGV and ARGV[a + 1] ~= 'hold' do
   a = a + 1
 end
 if a < #ARGV then
-  held = { key = at, max = ARGV[a + 2] + 0, id = ARGV[a + 3], lease = ARGV[a + 4] + 0, peek = ARGV[a + 5] == '1' }
+  held = { key = at, max = ARGV[a + 2] + 0, id = ARGV[a + 3], lease = ARGV[a + 4] + 0, peek = ARGV[a + 5] == '1', next = ARGV[a + 6] == '1' }
   use('H')
 end
 local allowed, full = mode == 'take' and not undecided, 0
@@ -27,11 +27,11 @@ if mode ~= 'look' and not undecided then
   allowed = allowed and latest - now <= longest
 end
 if held and not undecided and (allowed or held.peek) then
-  full = F.H.full(held.key, held.max, held.lease) or 0
+  full = F.H.full(held) or 0
   allowed = allowed and full == 0
   held.taken = full == 0
 end
-local reply, n = { now, latest, full, 0, 0, 0, 0, 0, 0, 0 }, 3
+local reply, n = { now, latest, full }, 3
 for _, k in ipairs(keys) do
   local value, entry, taken = k.value, 0, allowed and not k.free and 1 or 0
   if taken == 1 then
@@ -59,5 +59,4 @@ end
 for _, k in ipairs(keys) do
   if k.writes then F.write(k) end
 end
-for i = #reply, n + 1, -1 do reply[i] = nil end
 return reply
