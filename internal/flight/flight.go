@@ -180,6 +180,7 @@ func (f *flight) lineUp(p *place) {
 
 // refused pauses the line, because the store has no room.
 func (f *flight) refused(retryAfter time.Duration) {
+	f.wake() // Two calls may be refused together.
 	f.paused = true
 	// Processes that were refused together must not come again together.
 	in := min(f.pause/2+mathrand.N(f.pause/2), retryAfter)
