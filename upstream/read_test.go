@@ -100,6 +100,7 @@ func TestUnits(t *testing.T) {
 		"a policy alone":                 {200, bytes, "", "", "body", "content-bytes", 65535, -1, 0, false},
 		"calls under way":                {200, rate + ", " + calls, `"rate";r=50;t=9, "calls";r=1`, "", "rate", "", 100, 50, 0, false},
 		"calls under way, no more":       {200, rate + ", " + calls, `"rate";r=50;t=9, "calls";r=0;t=3`, "", "rate", "", 100, 50, 0, false},
+		"calls under way, no more, 400":  {400, rate + ", " + calls, `"rate";r=50;t=9, "calls";r=0;t=3`, "", "rate", "", 100, 50, 0, false},
 		"calls under way alone":          {200, calls, `"calls";r=1`, "", "", "", -1, -1, 0, false},
 		"calls under way, refused":       {429, rate + ", " + calls, `"rate";r=50;t=9, "calls";r=0;t=3`, "", "rate", "", 100, 50, 3 * time.Second, true},
 		"calls under way, unavailable":   {503, rate + ", " + calls, `"rate";r=50;t=9, "calls";r=0;t=3`, "", "rate", "", 100, 50, 3 * time.Second, true},

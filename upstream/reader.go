@@ -128,15 +128,13 @@ func (r *Reader) ReadAll(resp *http.Response, now time.Time) (Signal, []Budget) 
 func (r *Reader) judge(s *Signal, resp *http.Response, after time.Duration, budgets []Budget) {
 	status := resp.StatusCode
 	s.NoRetry = noRetry(status, resp.Header)
-	if status < http.StatusBadRequest {
-		// The maximum of calls under way is no reason to pause.
-		budgets = slices.DeleteFunc(budgets, func(b Budget) bool { return !b.isRate() })
-	}
 	exhausted := slices.ContainsFunc(budgets, Budget.exhausted)
 	said := peeked(resp)
 	s.Refused = status == http.StatusTooManyRequests || ambiguous(status) && (after > 0 || exhausted) || said.limited && status >= http.StatusBadRequest
 	if !s.Refused {
-		if exhausted {
+		// The maximum of calls under way is no reason to pause.
+		budgets = slices.DeleteFunc(budgets, func(b Budget) bool { return !b.isRate() })
+		if slices.ContainsFunc(budgets, Budget.exhausted) {
 			s.Pause = pause(false, status, after, budgets)
 		}
 		return
