@@ -85,6 +85,25 @@ func (b *bench) pass(t *testing.T, key string, cost int64, took time.Duration, l
 	return time.Since(start)
 }
 
+// TestPaceOutlivesOtherKeys: a late key keeps its pace, however many keys come and go.
+func TestPaceOutlivesOtherKeys(t *testing.T) {
+	t.Parallel()
+	limit := store.Limit{Rate: 1, Period: time.Minute, Burst: 1}
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(0, true)
+		b.pass(t, "late", 1, time.Hour, limit)
+		for i := range 10_000 {
+			b.pass(t, fmt.Sprint(i), 1, 0, limit)
+			time.Sleep(5 * time.Second)
+		}
+		b.pass(t, "late", 1, 0, limit)
+		if held := b.pass(t, "late", 1, 0, limit); held < 50*time.Second {
+			t.Errorf("held up for %v", held)
+		}
+		time.Sleep(2 * time.Second)
+	})
+}
+
 // TestPaceOfRealCosts: calls that have left count at their real cost.
 func TestPaceOfRealCosts(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package brakes
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,5 +49,23 @@ func TestBrakesAreKeptTogether(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A brake after a lift is delivered behind that lift.
+func TestLiftComesFirst(t *testing.T) {
+	t.Parallel()
+	var p Pending
+	charges := []store.Charge{{Key: "key", Limit: store.Per(1, time.Second)}}
+	cut := store.Brake{Cut: store.Cut{Unit: time.Second, Recovery: time.Second}}
+	p.Keep(charges, store.Brake{Lift: true})
+	p.Keep(charges, cut)
+	var got []store.Brake
+	p.Deliver(func(_ []store.Charge, b store.Brake) error {
+		got = append(got, b)
+		return nil
+	})
+	if want := []store.Brake{{Lift: true}, cut}; !slices.Equal(got, want) {
+		t.Errorf("delivered %+v, want %+v", got, want)
 	}
 }

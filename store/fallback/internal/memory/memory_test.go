@@ -46,6 +46,40 @@ func TestLearnInAnyOrder(t *testing.T) {
 	}
 }
 
+// A correction reaches the window that counted the booking, and no other.
+func TestCorrectionsReachTheirWindow(t *testing.T) {
+	t.Parallel()
+	hour := time.Hour.Microseconds()
+	start := now - now%hour
+	for name, test := range map[string]struct {
+		algorithm     store.Algorithm
+		at            int64 // of the booking
+		units, before int64 // afterwards; 5 and 4 before
+	}{
+		"counter: this window":               {store.SlidingCounter, start + 1, 3, 4},
+		"counter: the one before":            {store.SlidingCounter, start - 1, 5, 2},
+		"counter: an earlier one":            {store.SlidingCounter, start - hour - 1, 5, 4},
+		"sliding window: this period":        {store.SlidingWindow, start + 1, 3, 2},
+		"sliding window: the one before":     {store.SlidingWindow, start - 1, 3, 4},
+		"sliding window: it counts no more":  {store.SlidingWindow, start - hour - 1, 5, 4},
+		"aligned window: the present one":    {store.AlignedWindow, start + 1, 3, 4},
+		"aligned window: the one before it":  {store.AlignedWindow, start - 1, 5, 4},
+		"fixed window: from its beginning":   {store.FixedWindow, start, 3, 4},
+		"fixed window: before its beginning": {store.FixedWindow, start - 1, 5, 4},
+	} {
+		m, c := open(1000), charges("k")
+		c[0].Limit, c[0].Cost = c[0].Limit.By(test.algorithm), 3
+		seen := []store.Seen{{At: now, Used: store.Used{At: store.Instant(start), Units: 5, Before: 4}}}
+		m.Learn(c, seen)
+		m.Correct(c, func(int) int64 { return 1 }, test.at, true)
+		m.Lose(c, seen)
+		r, _ := m.Due(c, now, false)
+		if known := r.Memories[0].Known[0]; known.Units != test.units || known.Before != test.before {
+			t.Errorf("%s: %d units and %d before, want %d and %d", name, known.Units, known.Before, test.units, test.before)
+		}
+	}
+}
+
 // After a step back of the primary's clock, no instant by the clock before the step holds a
 // key up here: no slot booked ahead, and no window. The step shows in an answer for the key, or
 // for another one.
