@@ -7,7 +7,7 @@ H = {
 ends = function(key, i)
   local found = redis.call('ZRANGE', KEYS[key], text(i), text(i), 'WITHSCORES')
   local at = tonumber(found[2])
-  if found[1] and not (at and math.abs(at) < 2^53) then error('WEIRSTATE a lease that ends at no instant', 0) end
+  if found[1] and not (at and math.abs(at) < 2^53) then error('WEIRSTATE a lease without an end', 0) end
   return at, found[1]
 end,
 
@@ -21,7 +21,6 @@ end,
 -- stepped back.
 sweep = function(key, lease)
   redis.call('ZREMRANGEBYSCORE', KEYS[key], text(-now), text(now))
-  redis.call('ZREMRANGEBYSCORE', KEYS[key], '-inf', text(-now - 1e6 - 1))
   local last = H.ends(key, -1)
   if not last or last <= now + 3.6e9 then return end
   for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[key], '(' .. text(now + 3.6e9), '+inf')) do
@@ -33,11 +32,15 @@ end,
 -- is room.
 full = function(h)
   H.sweep(h.key, h.lease)
-  local over, kept, id = redis.call('ZCARD', KEYS[h.key]) - h.max, H.ends(h.key, 0)
+  local over = redis.call('ZCARD', KEYS[h.key]) - h.max
+  if over < 0 then return end
+  -- A place kept beyond a second is from before the server's clock stepped back.
+  over = over - redis.call('ZREMRANGEBYSCORE', KEYS[h.key], '-inf', text(-now - 1e6 - 1))
+  local kept, id = H.ends(h.key, 0)
   if not kept or kept > 0 then kept, id = 0, h.id end
-  local mine, ends = id == h.id, nil
-  if over > 0 or over == 0 and kept == 0 then ends = H.ends(h.key, over) elseif over == 0 and not mine then ends = -kept end
-  if ends and h.next and mine then redis.call('ZADD', KEYS[h.key], text(-now - 1e6), id) end
+  local ends
+  if over > 0 or over == 0 and kept == 0 then ends = H.ends(h.key, over) elseif over == 0 and id ~= h.id then ends = -kept end
+  if ends and h.next and id == h.id then redis.call('ZADD', KEYS[h.key], text(-now - 1e6), id) end
   return ends
 end,
 }
