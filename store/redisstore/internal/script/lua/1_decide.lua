@@ -1,3 +1,4 @@
+-- The decision for any key: F.find finds the slot of calls, F.book takes their units there.
 if part == 'K' and not F.find then
 -- Finds the earliest slot at which all limits admit n calls.
 F.find = function(k, n)

@@ -1,3 +1,4 @@
+-- Limits that changed: a key whose limits are not exactly those of the call, in their order.
 if part == 'O' and not F.O then
 use('N')
 use('Q')

@@ -1,3 +1,4 @@
+-- States that were lost and restored, and states from before the server's clock stepped back.
 if part == 'S' and not F.S then
 F.S = {
 -- A state further ahead than bookings can make it means that the server's clock stepped back.
