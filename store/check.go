@@ -30,7 +30,7 @@ func CheckStore(field string, s Store) error {
 }
 
 // CheckLimits validates limits for one key: at least one, each valid, no two with the same
-// policy name. The *[ConfigError] names field and the index of the wrong limit.
+// policy name. The *[ConfigError] names field and the index of the wrong one. L is Limit, or has its fields.
 func CheckLimits[L anyLimit](field string, limits []L) error {
 	if len(limits) == 0 {
 		return &ConfigError{Field: field, Want: "at least one limit", Got: "none"}

@@ -121,7 +121,7 @@ func (fs *Flights) leave(f *flight, c *Claim) time.Duration {
 // ask asks the store once. again: the grant was late, and the claim keeps its turn.
 func (f *flight) ask(ctx context.Context, c *Claim, try Try) (a Answer, retryAfter time.Duration, again bool) {
 	fs, lease, asked := f.of, &Lease{flight: f, id: c.id}, time.Now()
-	next, perhaps := !c.Refuse && asked.Sub(c.since) > patience, true // A panic in try leaves no more behind than an error does.
+	perhaps := true // A panic in try leaves no more behind than an error does.
 	defer func() {
 		fs.mu.Lock()
 		defer fs.mu.Unlock()
@@ -152,6 +152,6 @@ func (f *flight) ask(ctx context.Context, c *Claim, try Try) (a Answer, retryAft
 		}
 		f.advance()
 	}()
-	a, perhaps, retryAfter = try(ctx, lease.id, next)
+	a, perhaps, retryAfter = try(ctx, lease.id, !c.Refuse && asked.Sub(c.since) > patience)
 	return a, retryAfter, again
 }
