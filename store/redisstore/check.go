@@ -39,16 +39,14 @@ type Finding struct {
 
 // String returns the finding in one line.
 func (f Finding) String() string {
-	var b strings.Builder
-	b.WriteString(string(f.Level) + ": " + f.Name)
+	server, cause := "", ""
 	if f.Server != "" {
-		b.WriteString(" at " + f.Server)
+		server = " at " + f.Server
 	}
-	b.WriteString(": " + f.What)
 	if f.Err != nil {
-		b.WriteString(" (" + strings.ReplaceAll(f.Err.Error(), "\n", "; ") + ")")
+		cause = " (" + strings.ReplaceAll(f.Err.Error(), "\n", "; ") + ")"
 	}
-	return b.String() + ". Remedy: " + f.Remedy
+	return string(f.Level) + ": " + f.Name + server + ": " + f.What + cause + ". Remedy: " + f.Remedy
 }
 
 // Check looks for faults of the client and of each server that decides: the server, each

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,9 +26,9 @@ type server struct {
 	closed   atomic.Bool
 	// slotted: each key needs a call of its own, as no single server has all keys.
 	slotted atomic.Bool
-	// restores has the servers that know the script of Restore, unless one started anew.
-	restores sync.Map // by address
-	denials  deny.Table[*script.Limits, *answer]
+	turn    chan struct{} // holds one element while a call brings a script's text
+	texts   atomic.Int64  // that calls have brought
+	denials deny.Table[*script.Limits, *answer]
 }
 
 // name returns the name of a key's state in Redis.
@@ -78,23 +77,43 @@ func (s *server) exec(ctx context.Context, commands []rediscall.Once) {
 	}
 }
 
-// eval sends calls of a script in one write. It sends calls with an unknown hash again, with
-// the script's text.
+// eval sends calls of a script in one write. It sends calls with an unknown hash again, at
+// most 64 times: behind one address there may be many servers.
 func (s *server) eval(ctx context.Context, text *script.Text, calls []rediscall.Once) {
+	texts := s.texts.Load()
 	s.exec(ctx, calls)
-	var again []rediscall.Once
-	for i, c := range calls {
-		if begins(c.Err(), "NOSCRIPT") {
-			args := c.Args()
-			args[0], args[1] = "eval", text.Body
-			calls[i] = rediscall.New(ctx, args...)
-			again = append(again, calls[i])
+	for range 64 {
+		var again []rediscall.Once
+		for i, c := range calls {
+			if begins(c.Err(), "NOSCRIPT") {
+				calls[i] = rediscall.New(ctx, byHash(text, c.Args())...)
+				again = append(again, calls[i])
+			}
 		}
+		if len(again) == 0 {
+			return
+		}
+		texts = s.evalAgain(ctx, text, again, texts)
 	}
-	if len(again) > 0 {
-		s.restores.Clear()
-		s.exec(ctx, again)
+}
+
+// evalAgain sends calls again, in turn: a thousand texts at once would hold up the server.
+// The first call brings the text, unless another has brought one since the count of texts.
+func (s *server) evalAgain(ctx context.Context, text *script.Text, calls []rediscall.Once, texts int64) int64 {
+	select {
+	case s.turn <- struct{}{}:
+		if texts != s.texts.Load() {
+			<-s.turn
+			break
+		}
+		args := calls[0].Args()
+		args[0], args[1] = "eval", text.Body
+		defer func() { s.texts.Add(1); <-s.turn }()
+	case <-ctx.Done():
 	}
+	texts = s.texts.Load()
+	s.exec(ctx, calls)
+	return texts
 }
 
 // While a cluster moves a slot, a server refuses calls if it has only some of their keys. It
@@ -130,7 +149,6 @@ func (s *server) failed(err error) error {
 	var timeout net.Error
 	keeps := errors.As(err, &answered) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 	if !keeps && (!errors.As(err, &timeout) || !timeout.Timeout()) {
-		s.restores.Clear()
 		s.denials.Lose()
 	}
 	err = classify(err)

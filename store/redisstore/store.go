@@ -59,14 +59,11 @@ func New(cfg Config) (*Store, error) {
 		return nil, &store.ConfigError{Field: "redisstore.Config.RoundTrips", Want: "0 to " + strconv.Itoa(maxRoundTrips), Got: strconv.Itoa(cfg.RoundTrips)}
 	}
 	s := &Store{
-		server:  server{client: cfg.Client, prefix: prefix, now: cfg.now, passTime: cfg.PassTime},
+		server:  server{client: cfg.Client, prefix: prefix, now: cfg.now, passTime: cfg.PassTime, turn: make(chan struct{}, 1)},
 		watches: watch.Watches{Client: cfg.Client, Channel: prefix + "brakes"},
 	}
-	switch cfg.Client.(type) {
-	case *redis.ClusterClient, *redis.Ring:
-		s.slotted.Store(true)
-	}
 	s.queues.open(&s.server, cfg.RoundTrips)
+	s.slotted.Store(s.queues.server != nil)
 	s.tags.Store(maphash.String(maphash.MakeSeed(), ""))
 	return s, nil
 }

@@ -33,7 +33,7 @@ import (
 //	reset   KEYS  state, log, leases
 //	        ARGV  clock
 //	restore KEYS  state, log, the mark of the id
-//	        ARGV  clock, seen, last known slot, last slot that was spent, when units
+//	(take)  ARGV  clock, "restore", seen, last known slot, last slot that was spent, when units
 //	              were spent last (0: now), id ("": nothing was spent), number of
 //	              limits; for each: text, the three numbers that are known, and those
 //	              that are spent; see store.Used
@@ -165,7 +165,7 @@ func RestoreArgs(state string, m *store.Memory, clock any) []any {
 	if m.Spent == nil {
 		id = ""
 	}
-	args := append(make([]any, 0, 12+7*len(m.Limits)), nil, nil, 3, state, rediskey.Log(state), rediskey.Restored(state, m.ID), clock, int64(m.At), int64(m.Last), int64(m.Ahead), int64(m.SpentAt), id, len(m.Limits))
+	args := append(make([]any, 0, 13+7*len(m.Limits)), nil, nil, 3, state, rediskey.Log(state), rediskey.Restored(state, m.ID), clock, "restore", int64(m.At), int64(m.Last), int64(m.Ahead), int64(m.SpentAt), id, len(m.Limits))
 	for i := range m.Limits {
 		args = append(args, redisstate.FormatLimit(&m.Limits[i]))
 		for _, of := range [][]store.Used{m.Known, m.Spent} {

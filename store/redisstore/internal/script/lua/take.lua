@@ -1,4 +1,6 @@
--- Decides a request, all or nothing. request.go lists KEYS and ARGV, and reply.go the reply.
+-- Decides a request, all or nothing, or restores a key. request.go lists KEYS and ARGV, and
+-- reply.go the reply. Both are one script: a server that knows take knows restore, too.
+if ARGV[2] == 'restore' then return use('R')() end
 local longest, tag, mode, a, at = ARGV[2] + 0, ARGV[3] + 0, ARGV[4], 4, 1
 local keys, held, latest, undecided = {}, nil, now, false
 

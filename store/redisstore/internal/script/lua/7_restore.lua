@@ -4,9 +4,11 @@
 -- A limit remembers R, its restored state: ra, rb, rc. A caller's K raises R to K if K is
 -- larger, and raises the state by the difference. So callers may restore in any order, and
 -- each unit counts once.
+if part == 'R' and not F.R then
+F.R = function()
 use('K')
 use('O')
-local a = 1
+local a = 2
 local function text() a = a + 1 return ARGV[a] end
 local function number() return text() + 0 end
 local seen, last, ahead, spent_at, limits, known, spent = text(), number(), number(), number(), {}, {}, {}
@@ -237,3 +239,5 @@ end
 if lost or slot > v or k.born < birth then k.restored = k.restored or birth end
 F.write(k)
 return lost and 1 or 0
+end
+end
