@@ -96,7 +96,7 @@ type leftOut struct {
 
 func (i *Inspector) faultsOf(ctx context.Context, n node, q *Query, f *faults) error {
 	before := time.Now()
-	now, err := n.Time(ctx).Result()
+	now, err := n.Client.Time(ctx).Result()
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (i *Inspector) faultsOf(ctx context.Context, n node, q *Query, f *faults) e
 
 // lasting finds names without a TTL.
 func (i *Inspector) lasting(ctx context.Context, n node, names []rediskey.Name, f *faults) error {
-	pipe := n.Pipeline()
+	pipe := n.Client.Pipeline()
 	for _, name := range names {
 		pipe.PTTL(ctx, name.Full())
 	}

@@ -121,7 +121,7 @@ func (q *Query) wants(name *rediskey.Name) bool {
 func (i *Inspector) scan(ctx context.Context, n node, cursor uint64, step, steps int, each func(names []rediskey.Name) (more bool, err error)) (next uint64, err error) {
 	pattern := escapePattern(i.prefix) + "{*"
 	for range steps {
-		found, next, err := n.Scan(ctx, cursor, pattern, int64(step)).Result()
+		found, next, err := n.Client.Scan(ctx, cursor, pattern, int64(step)).Result()
 		if err != nil {
 			return cursor, err
 		}

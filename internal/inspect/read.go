@@ -63,7 +63,7 @@ func (i *Inspector) read(ctx context.Context, n node, some []wanted, entries int
 // readOnce reads keys in one round trip.
 func (i *Inspector) readOnce(ctx context.Context, n node, some []wanted, entries int64) ([]Key, error) {
 	all := make([]stored, len(some))
-	pipe := n.Pipeline()
+	pipe := n.Client.Pipeline()
 	at := pipe.Time(ctx)
 	for j := range some {
 		all[j] = some[j].ask(ctx, pipe, entries)

@@ -61,16 +61,16 @@ func ForKey(client redis.UniversalClient) func(ctx context.Context, key string) 
 
 // Server is a server that has keys. Addr is empty for a client of an unknown type.
 type Server struct {
-	redis.UniversalClient
-	Addr string
-	TLS  bool
+	Client redis.UniversalClient
+	Addr   string
+	TLS    bool
 }
 
 func server(client redis.UniversalClient) Server {
 	if c, ok := client.(*redis.Client); ok {
 		return Server{c, c.Options().Addr, c.Options().TLSConfig != nil}
 	}
-	return Server{UniversalClient: client}
+	return Server{Client: client}
 }
 
 // Servers returns the servers of a client, by address: each master of a cluster, and each

@@ -92,7 +92,7 @@ func (r *report) try(ctx context.Context, t *target) (map[string]error, error) {
 	if !r.PassTime {
 		rows = append(rows, []any{"time"})
 	}
-	pipe := t.Pipeline()
+	pipe := t.Client.Pipeline()
 	for _, row := range rows {
 		pipe.Do(ctx, row...)
 	}
@@ -112,7 +112,7 @@ func (r *report) subscribe(ctx context.Context, t *target) error {
 	if r.ring() {
 		return nil
 	}
-	sub := t.Subscribe(ctx)
+	sub := t.Client.Subscribe(ctx)
 	defer func() { _ = sub.Close() }()
 	err := sub.Subscribe(ctx, r.Channel)
 	if err == nil {

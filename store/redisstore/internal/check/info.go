@@ -11,7 +11,7 @@ import (
 // info checks the settings that INFO shows. Users and proxies that forbid CONFIG often
 // allow INFO. A Sentinel has no other command of a store.
 func (r *report) info(ctx context.Context, t *target) (sentinel bool) {
-	text, err := t.Info(ctx).Result()
+	text, err := t.Client.Info(ctx).Result()
 	if err != nil {
 		r.add(Finding{Name: "info", Level: Unknown, Server: t.Addr, What: "version, role and eviction can't be read", Remedy: "ACL SETUSER with +info, or see maxmemory-policy yourself: want noeviction", Err: err})
 		return false
