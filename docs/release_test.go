@@ -69,7 +69,7 @@ func (s *scratch) write(path, text string) {
 // a network.
 func (s *scratch) install(command string) (string, error) {
 	return s.runWith([]string{
-		"GOPROXY=direct", "GONOSUMDB=*", "GOVCS=*:git", "GOFLAGS=-modcacherw", "GOMODCACHE=" + s.t.TempDir(), "GOBIN=" + s.t.TempDir(),
+		"GOPROXY=direct", "GONOSUMDB=*", "GOVCS=*:git", "GOFLAGS=-modcacherw " + os.Getenv("GOFLAGS"), "GOMODCACHE=" + s.t.TempDir(), "GOBIN=" + s.t.TempDir(),
 		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=url." + s.dir + ".insteadOf", "GIT_CONFIG_VALUE_0=https://example.com/lib",
 	}, "go", "-C", s.t.TempDir(), "install", command)
 }
@@ -82,7 +82,7 @@ func (s *scratch) run(name string, args ...string) (string, error) {
 func (s *scratch) runWith(env []string, name string, args ...string) (string, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = s.dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GOWORK=off", "GOFLAGS=",
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GOWORK=off",
 		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
 	cmd.Env = append(cmd.Env, env...)
 	out, err := cmd.CombinedOutput()
