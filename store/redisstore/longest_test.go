@@ -104,8 +104,11 @@ func TestLongestScript(t *testing.T) {
 	logged.MaxWait, logged.Cancelable = 24*time.Hour, true
 	mixed := charge("mixed waiters", 1, every(1, time.Second)...)
 	mixed.MaxWait, mixed.Cancelable = 24*time.Hour, true
+	nested := charge("waiters under two windows", 1, store.Per(5, time.Minute).By(store.SlidingWindow), store.Per(1_000_000, time.Hour).By(store.SlidingWindow))
+	nested.MaxWait, nested.Cancelable = 24*time.Hour, true
 	for range 1000 {
 		take(t, s, waiter)
+		take(t, s, nested)
 		take(t, s, logged)
 		take(t, s, mixed)
 	}
@@ -143,6 +146,7 @@ func TestLongestScript(t *testing.T) {
 		{"a brake over 1000 logged waiters", 100, pause(logged), 16},
 		{"a brake over 1000 waiters under each algorithm", 100, pause(mixed), 16},
 		{"a wait behind 1000 waiters under each algorithm", 100, one(mixed), 48},
+		{"a wait behind 1000 waiters under two sliding windows", 100, one(nested), 48},
 	} {
 		test.f(0)
 		most, mean, commands := longest(t, server, c, test.n, test.f)

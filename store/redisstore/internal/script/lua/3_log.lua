@@ -95,17 +95,15 @@ expired = function(g, l, v)
 end,
 
 -- The live units of a window, or enough to fill it. The sum of all units ahead could exceed a
--- number. That of a window's length of entries can't.
+-- number, so they are added in steps.
 live = function(g, l, v)
   if g.newest <= v then return (g.sum - l.b) % 4503599627370496 end
-  local units, i, before = 0, l.a, l.b
+  local units, i, before, step = 0, l.a, l.b, math.floor(4503599627370495 / l.max)
   for _ = 1, 64 do
     if i >= g.n or units >= l.max then return units end
-    local ends = G.entry(g, i)[1] + l.p
-    i = G.search(g, i, function(j) return G.entry(g, j)[1] >= ends end)
+    i = math.min(i + step, g.n)
     local sum = G.sum(g, i)
-    units = units + (sum - before) % 4503599627370496
-    before = sum
+    units, before = units + (sum - before) % 4503599627370496, sum
   end
   return l.max
 end,
