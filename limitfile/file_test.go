@@ -339,7 +339,7 @@ func TestAZeroFileHasNoLimits(t *testing.T) {
 	t.Parallel()
 	f := new(limitfile.File)
 	limits, err := f.Limits(nil, nil)(httptest.NewRequest(http.MethodGet, "/", nil))
-	if len(limits)+len(f.For("ann", "free"))+len(f.Set().Plans()) > 0 || err != nil {
+	if len(limits)+len(f.For("ann", "free"))+len(limitfile.Plans(f.Set())) > 0 || err != nil {
 		t.Errorf("limits %v, %v; want none", limits, err)
 	}
 	if err := errors.Join(f.Err(), f.Close()); err != nil {
