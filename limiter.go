@@ -69,8 +69,6 @@ func New(cfg Config) (*Limiter, error) {
 		maxWait: cfg.MaxWait, maxWaiters: cfg.MaxWaiters, maxPause: cfg.MaxPause, inFlight: cfg.InFlight, lease: cfg.Lease,
 		laters: laters{events: events, turns: make(chan struct{}, maxLater)},
 	}
-	l.own.New = func() any { return new(l.append(nil, l.limits)) }
-	l.other.New = func() any { return new([]store.Charge) }
 	if p, ok := l.store.(store.Preparer); ok && len(l.limits) == 1 && l.inFlight == 0 {
 		if l.prepared = p.Prepare(l.store, l.name, store.Limit(l.limits[0])); l.prepared != nil {
 			l.source = l.prepared.Source()
@@ -170,7 +168,7 @@ func (l *Limiter) Stats() (waiting, inFlight int64) {
 
 // stored returns limits for the store's side.
 func (l *Limiter) stored(limits []Limit) []store.Limit {
-	if isOwn(limits, l.limits) {
+	if &limits[0] == &l.limits[0] {
 		return l.rules
 	}
 	return storeLimits(limits)
