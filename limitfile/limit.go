@@ -51,11 +51,10 @@ func (r *reader) limits(n *yaml.Node, field string) []weir.Limit {
 
 // limit reads one limit and names it.
 func (r *reader) limit(n *yaml.Node, field string) (limit weir.Limit, ok bool) {
-	var fields map[string]*yaml.Node
 	if n.Kind == yaml.MappingNode {
-		limit, fields, ok = r.longLimit(n, field)
+		limit, ok = r.longLimit(n, field)
 	} else {
-		if n.Kind == yaml.ScalarNode && n.Tag == tagText {
+		if n.Tag == tagText {
 			limit, ok = shortLimit(n.Value)
 		}
 		if !ok {
@@ -65,26 +64,7 @@ func (r *reader) limit(n *yaml.Node, field string) (limit weir.Limit, ok bool) {
 	if !ok {
 		return weir.Limit{}, false
 	}
-	if err := limit.Validate(); err != nil {
-		r.invalid(n, fields, field, limit, err)
-		return weir.Limit{}, false
-	}
 	return limit.WithName(limit.Policy()), true
-}
-
-// invalid adds a mistake that [weir.Limit.Validate] found. It is in the name or
-// the burst, because the other fields are checked as they are read.
-func (r *reader) invalid(n *yaml.Node, fields map[string]*yaml.Node, field string, limit weir.Limit, err error) {
-	e := &weir.ConfigError{Want: wantLimit, Got: err.Error()}
-	errors.As(err, &e)
-	want, got, name := e.Want, e.Got, strings.ToLower(strings.TrimPrefix(e.Field, "Limit."))
-	if at := fields[name]; at != nil {
-		n, field, got = at, child(field, name), describe(at)
-	}
-	if limit.Burst > 0 && limit.Algorithm != weir.GCRA {
-		want = "none with a window algorithm"
-	}
-	r.at(n, field, want, got)
 }
 
 // shortLimit reads a limit as 10/s or 25 per 5 s.
@@ -104,9 +84,9 @@ func shortLimit(s string) (limit weir.Limit, ok bool) {
 
 // longLimit reads a limit written as a mapping. It reports false if a field is
 // wrong.
-func (r *reader) longLimit(n *yaml.Node, field string) (limit weir.Limit, fields map[string]*yaml.Node, ok bool) {
+func (r *reader) longLimit(n *yaml.Node, field string) (limit weir.Limit, ok bool) {
 	before := len(r.found)
-	fields = r.fields(n, field, wantLimit, "algorithm", "burst", "name", "per", "rate")
+	fields := r.fields(n, field, wantLimit, "algorithm", "burst", "name", "per", "rate")
 	for name, value := range fields {
 		at := child(field, name)
 		switch name {
@@ -135,7 +115,20 @@ func (r *reader) longLimit(n *yaml.Node, field string) (limit weir.Limit, fields
 			r.at(n, field, wantLimit, "none of the field "+required)
 		}
 	}
-	return limit, fields, before == len(r.found)
+	if before < len(r.found) {
+		return limit, false
+	}
+	e, invalid := errors.AsType[*weir.ConfigError](limit.Validate())
+	if !invalid {
+		return limit, true
+	}
+	// It is in the name or the burst: all else was checked as it was read.
+	name, want := strings.ToLower(strings.TrimPrefix(e.Field, "Limit.")), e.Want
+	if name == "burst" && limit.Algorithm != weir.GCRA {
+		want = "none with a window algorithm"
+	}
+	r.at(fields[name], child(field, name), want, describe(fields[name]))
+	return limit, false
 }
 
 func (r *reader) units(n *yaml.Node, field string) int64 {
