@@ -399,3 +399,15 @@ func TestAFileThatIsTooLongIsToldSo(t *testing.T) {
 		}
 	})
 }
+
+// TestErrorNamesTheFileAsGiven: a relative path stays one.
+func TestErrorNamesTheFileAsGiven(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("limits.yaml", []byte("default: free"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := limitfile.Open(limitfile.Config{Path: "limits.yaml"})
+	if e, ok := errors.AsType[*limitfile.Error](err); !ok || e.File != "limits.yaml" {
+		t.Errorf("%v, want a mistake in limits.yaml", err)
+	}
+}
