@@ -18,12 +18,12 @@ var errNoLease = fmt.Errorf("weir: a limiter with Config.InFlight is used with A
 // decider asks the store: every decision of a Limiter passes through take or the
 // store's shorter way, takeFast.
 type decider struct {
-	store      store.Store
-	name       string
-	limits     []Limit
-	reserve    int  // Config.Reserve
-	needsLease bool // as with Config.InFlight
-	events     observer
+	store    store.Store
+	name     string
+	limits   []Limit
+	reserve  int   // Config.Reserve
+	inFlight int64 // Config.InFlight; above 0: each call needs a lease
+	events   observer
 	// prepared is nil where the store has no shorter way for the limits.
 	prepared store.Prepared
 	source   store.Source // of prepared
@@ -166,7 +166,7 @@ func (l *decider) check(ctx context.Context, id line.ID, leased bool) error {
 	if err := l.checkKey(id.Key); err != nil {
 		return err
 	}
-	if l.needsLease && id.Cost > 0 && !leased {
+	if l.inFlight > 0 && id.Cost > 0 && !leased {
 		return errNoLease
 	}
 	return store.CheckCost("cost", id.Cost)

@@ -27,7 +27,6 @@ type Limiter struct {
 	maxWait    time.Duration
 	maxWaiters int
 	maxPause   time.Duration
-	inFlight   int64
 	lease      time.Duration
 	lines      *line.Lines
 	background line.Background
@@ -64,9 +63,9 @@ func New(cfg Config) (*Limiter, error) {
 	l := &Limiter{
 		user: user, rules: limits,
 		decider: decider{
-			store: cfg.Store, name: cfg.Name, limits: cfg.Limits, reserve: cfg.Reserve, needsLease: cfg.InFlight > 0, events: events,
+			store: cfg.Store, name: cfg.Name, limits: cfg.Limits, reserve: cfg.Reserve, inFlight: cfg.InFlight, events: events,
 		},
-		maxWait: cfg.MaxWait, maxWaiters: cfg.MaxWaiters, maxPause: cfg.MaxPause, inFlight: cfg.InFlight, lease: cfg.Lease,
+		maxWait: cfg.MaxWait, maxWaiters: cfg.MaxWaiters, maxPause: cfg.MaxPause, lease: cfg.Lease,
 		laters: laters{events: events, turns: make(chan struct{}, maxLater)},
 	}
 	if p, ok := l.store.(store.Preparer); ok && len(l.limits) == 1 && l.inFlight == 0 {
