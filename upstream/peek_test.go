@@ -158,6 +158,17 @@ func TestPeekEnds(t *testing.T) {
 	})
 }
 
+// TestBodyFromACache: nothing reads ahead in a body of the past.
+func TestBodyFromACache(t *testing.T) {
+	t.Parallel()
+	resp := response(429, "Age", "5")
+	body := io.NopCloser(strings.NewReader("try again in 7s"))
+	resp.Body = body
+	if s := (&upstream.Reader{Bodies: true}).Read(resp, date); s.Refused || resp.Body != body {
+		t.Errorf("got %+v, and another body", s)
+	}
+}
+
 func FuzzPeek(f *testing.F) {
 	f.Add(`{"error":{"message":"try again in 1.2s","type":"tokens","code":"insufficient_quota"}}`)
 	f.Add(`{"a":[{"retryDelay":"13.5s"},{"retry_after":64.57}],"global":true,"quotaId":"x"`)
