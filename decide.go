@@ -18,17 +18,25 @@ var errNoLease = fmt.Errorf("weir: a limiter with Config.InFlight is used with A
 // decider asks the store: every decision of a Limiter passes through take or the
 // store's shorter way, takeFast.
 type decider struct {
-	store      store.Store
-	name       string
-	limits     []Limit
-	reserve    int  // Config.Reserve
-	needsLease bool // as with Config.InFlight
-	events     observer
+	store    store.Store
+	name     string
+	limits   []Limit
+	reserve  int   // Config.Reserve
+	inFlight int64 // Config.InFlight; above 0: each call needs a lease
+	events   observer
 	// prepared is nil where the store has no shorter way for the limits.
 	prepared store.Prepared
 	source   store.Source // of prepared
-	own      sync.Pool    // of *[]store.Charge, for the limiter's limits
-	other    sync.Pool    // of *[]store.Charge, for other limits
+}
+
+// spare keeps the memory of charges for later calls. Stores do not keep them.
+var spare = sync.Pool{New: func() any { return new([]store.Charge) }}
+
+// done clears charges, which hold keys, and keeps their memory.
+func done(charges *[]store.Charge) {
+	clear(*charges)
+	*charges = (*charges)[:0]
+	spare.Put(charges)
 }
 
 // question is a request to the store about one key, without its limits. Limits are a
@@ -56,9 +64,10 @@ func (l *decider) take(ctx context.Context, q *question, limits []Limit, d *stor
 	if behind {
 		q.maxWait = 0
 	}
-	charges := l.charge(q.ID, limits, behind)
+	charges := spare.Get().(*[]store.Charge)
+	*charges = l.charge(*charges, q.ID, limits, behind)
 	err := l.send(ctx, q.ID, &store.Request{Charges: *charges, MaxWait: q.maxWait, Cancelable: q.cancelable, Hold: q.hold}, !q.silent, d)
-	l.done(charges, isOwn(limits, l.limits))
+	done(charges)
 	return err
 }
 
@@ -103,28 +112,16 @@ func (l *decider) look(ctx context.Context, id line.ID, maxWait time.Duration) (
 	return d, err
 }
 
-// charge returns charges that take of a key under limits, until done.
-func (l *decider) charge(id line.ID, limits []Limit, behind bool) *[]store.Charge {
-	var charges *[]store.Charge
-	if isOwn(limits, l.limits) {
-		charges = l.own.Get().(*[]store.Charge)
-	} else {
-		charges = l.other.Get().(*[]store.Charge)
-		*charges = l.append((*charges)[:0], limits)
-	}
-	l.fill(*charges, id, behind)
-	return charges
-}
-
-// fill makes charges take of a key.
-func (l *decider) fill(charges []store.Charge, id line.ID, behind bool) {
-	for i := range charges {
-		c := &charges[i]
-		c.Key, c.Cost, c.Reserve = id.Key, id.Cost, 0
+// charge appends charges that take of a key under limits.
+func (l *decider) charge(charges []store.Charge, id line.ID, limits []Limit, behind bool) []store.Charge {
+	for i := range limits {
+		charges = append(charges, store.Charge{Scope: l.name, Key: id.Key, Limit: store.Limit(limits[i]), Cost: id.Cost})
 		if behind {
+			c := &charges[len(charges)-1]
 			c.Reserve = reserve(l.reserve, &c.Limit)
 		}
 	}
+	return charges
 }
 
 // reserve returns how many units of a limit a background call leaves to others: the
@@ -141,35 +138,9 @@ func reserve(percent int, l *store.Limit) int64 {
 	return min((max*int64(percent)+99)/100, max-1)
 }
 
-// done keeps charges for later calls.
-func (l *decider) done(charges *[]store.Charge, own bool) {
-	if !own {
-		clear(*charges)
-		l.other.Put(charges)
-		return
-	}
-	for i := range *charges {
-		(*charges)[i].Key = ""
-	}
-	l.own.Put(charges)
-}
-
-// isOwn reports whether limits are the limiter's own slice.
-func isOwn(limits, own []Limit) bool { return &limits[0] == &own[0] }
-
-// append appends charges of limits without a key.
-func (l *decider) append(charges []store.Charge, limits []Limit) []store.Charge {
-	for i := range limits {
-		charges = append(charges, store.Charge{Scope: l.name, Limit: store.Limit(limits[i])})
-	}
-	return charges
-}
-
 // free returns charges of the limiter's limits that cost nothing.
 func (l *decider) free(key string) []store.Charge {
-	charges := l.append(make([]store.Charge, 0, len(l.limits)), l.limits)
-	l.fill(charges, line.ID{Key: key}, false)
-	return charges
+	return l.charge(make([]store.Charge, 0, len(l.limits)), line.ID{Key: key}, l.limits, false)
 }
 
 // errZeroLimiter is the error of a Limiter that New did not make.
@@ -195,7 +166,7 @@ func (l *decider) check(ctx context.Context, id line.ID, leased bool) error {
 	if err := l.checkKey(id.Key); err != nil {
 		return err
 	}
-	if l.needsLease && id.Cost > 0 && !leased {
+	if l.inFlight > 0 && id.Cost > 0 && !leased {
 		return errNoLease
 	}
 	return store.CheckCost("cost", id.Cost)

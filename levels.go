@@ -59,16 +59,13 @@ func AllowLevels(ctx context.Context, levels ...Level) (Decision, error) {
 // takeLevels makes the store decide on valid levels, now and all at once.
 func takeLevels(ctx context.Context, levels []Level, cancelable bool) (d store.Decision, err error) {
 	l, behind := levels[0].Limiter, line.InBackground(ctx)
-	charges := l.other.Get().(*[]store.Charge)
-	*charges = (*charges)[:0]
+	charges := spare.Get().(*[]store.Charge)
 	for i := range levels {
 		v := &levels[i]
-		from := len(*charges)
-		*charges = v.Limiter.append(*charges, v.limits())
-		v.Limiter.fill((*charges)[from:], v.id(), behind)
+		*charges = v.Limiter.charge(*charges, v.id(), v.limits(), behind)
 	}
 	err = l.send(ctx, levels[0].id(), &store.Request{Charges: *charges, Cancelable: cancelable}, false, &d)
-	l.done(charges, false)
+	done(charges)
 	return d, err
 }
 

@@ -27,7 +27,6 @@ type Limiter struct {
 	maxWait    time.Duration
 	maxWaiters int
 	maxPause   time.Duration
-	inFlight   int64
 	lease      time.Duration
 	lines      *line.Lines
 	background line.Background
@@ -64,13 +63,11 @@ func New(cfg Config) (*Limiter, error) {
 	l := &Limiter{
 		user: user, rules: limits,
 		decider: decider{
-			store: cfg.Store, name: cfg.Name, limits: cfg.Limits, reserve: cfg.Reserve, needsLease: cfg.InFlight > 0, events: events,
+			store: cfg.Store, name: cfg.Name, limits: cfg.Limits, reserve: cfg.Reserve, inFlight: cfg.InFlight, events: events,
 		},
-		maxWait: cfg.MaxWait, maxWaiters: cfg.MaxWaiters, maxPause: cfg.MaxPause, inFlight: cfg.InFlight, lease: cfg.Lease,
+		maxWait: cfg.MaxWait, maxWaiters: cfg.MaxWaiters, maxPause: cfg.MaxPause, lease: cfg.Lease,
 		laters: laters{events: events, turns: make(chan struct{}, maxLater)},
 	}
-	l.own.New = func() any { return new(l.append(nil, l.limits)) }
-	l.other.New = func() any { return new([]store.Charge) }
 	if p, ok := l.store.(store.Preparer); ok && len(l.limits) == 1 && l.inFlight == 0 {
 		if l.prepared = p.Prepare(l.store, l.name, store.Limit(l.limits[0])); l.prepared != nil {
 			l.source = l.prepared.Source()
@@ -170,7 +167,7 @@ func (l *Limiter) Stats() (waiting, inFlight int64) {
 
 // stored returns limits for the store's side.
 func (l *Limiter) stored(limits []Limit) []store.Limit {
-	if isOwn(limits, l.limits) {
+	if &limits[0] == &l.limits[0] {
 		return l.rules
 	}
 	return storeLimits(limits)

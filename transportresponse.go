@@ -44,9 +44,8 @@ func (t *listener) heed(req *http.Request, booked []booking, resp *http.Response
 	if !t.reader.Speaks(said) {
 		return
 	}
-	t.reader.Peek(resp)
-	said.Body = resp.Body
 	signal, budgets := t.reader.ReadAll(said, time.Time{})
+	resp.Body = said.Body // The reader may have read ahead.
 	var two [2]heed.Booking
 	bookings := two[:0]
 	for i := range booked {

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -68,11 +67,6 @@ func Open(cfg Config) (*File, error) {
 	case cfg.Interval > 0 && cfg.Interval < shortestInterval:
 		return nil, &weir.ConfigError{Field: "limitfile.Config.Interval", Want: "10ms or more", Got: cfg.Interval.String()}
 	}
-	path, err := filepath.Abs(cfg.Path)
-	if err != nil {
-		return nil, fmt.Errorf("limitfile: %w", err)
-	}
-	cfg.Path = path
 	cfg.Interval = cmp.Or(cfg.Interval, defaultInterval)
 	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	f := &File{cfg: cfg}

@@ -339,7 +339,7 @@ func TestAZeroFileHasNoLimits(t *testing.T) {
 	t.Parallel()
 	f := new(limitfile.File)
 	limits, err := f.Limits(nil, nil)(httptest.NewRequest(http.MethodGet, "/", nil))
-	if len(limits)+len(f.For("ann", "free"))+len(f.Set().Plans()) > 0 || err != nil {
+	if len(limits)+len(f.For("ann", "free"))+len(limitfile.Plans(f.Set())) > 0 || err != nil {
 		t.Errorf("limits %v, %v; want none", limits, err)
 	}
 	if err := errors.Join(f.Err(), f.Close()); err != nil {
@@ -398,4 +398,16 @@ func TestAFileThatIsTooLongIsToldSo(t *testing.T) {
 			t.Errorf("OnError got %v", told)
 		}
 	})
+}
+
+// TestErrorNamesTheFileAsGiven: a relative path stays one.
+func TestErrorNamesTheFileAsGiven(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("limits.yaml", []byte("default: free"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := limitfile.Open(limitfile.Config{Path: "limits.yaml"})
+	if e, ok := errors.AsType[*limitfile.Error](err); !ok || e.File != "limits.yaml" {
+		t.Errorf("%v, want a mistake in limits.yaml", err)
+	}
 }

@@ -20,7 +20,7 @@ func FuzzParse(f *testing.F) {
 		const name = "limits.yaml"
 		set, err := limitfile.Parse(name, []byte(content))
 		if err == nil {
-			for _, plan := range append(set.Plans(), "", "?") {
+			for _, plan := range append(limitfile.Plans(set), "", "?") {
 				limits := set.For("no key", plan)
 				if len(limits) == 0 {
 					t.Fatalf("plan %q has no limit", plan)

@@ -54,7 +54,7 @@ func (r *reader) limit(n *yaml.Node, field string) (limit weir.Limit, ok bool) {
 	if n.Kind == yaml.MappingNode {
 		limit, ok = r.longLimit(n, field)
 	} else {
-		if n.Kind == yaml.ScalarNode && n.Tag == tagText {
+		if n.Tag == tagText {
 			limit, ok = shortLimit(n.Value)
 		}
 		if !ok {
@@ -64,26 +64,7 @@ func (r *reader) limit(n *yaml.Node, field string) (limit weir.Limit, ok bool) {
 	if !ok {
 		return weir.Limit{}, false
 	}
-	if err := limit.Validate(); err != nil {
-		r.invalid(n, field, limit, err)
-		return weir.Limit{}, false
-	}
 	return limit.WithName(limit.Policy()), true
-}
-
-// invalid adds a mistake that [weir.Limit.Validate] found. It is in the name or
-// the burst, because the other fields are checked as they are read.
-func (r *reader) invalid(n *yaml.Node, field string, limit weir.Limit, err error) {
-	e := &weir.ConfigError{Want: wantLimit, Got: err.Error()}
-	errors.As(err, &e)
-	want, got, name := e.Want, e.Got, strings.ToLower(strings.TrimPrefix(e.Field, "Limit."))
-	if at := lookup(n, name); at != nil {
-		n, field, got = at, child(field, name), describe(at)
-	}
-	if limit.Burst > 0 && limit.Algorithm != weir.GCRA {
-		want = "none with a window algorithm"
-	}
-	r.at(n, field, want, got)
 }
 
 // shortLimit reads a limit as 10/s or 25 per 5 s.
@@ -105,37 +86,49 @@ func shortLimit(s string) (limit weir.Limit, ok bool) {
 // wrong.
 func (r *reader) longLimit(n *yaml.Node, field string) (limit weir.Limit, ok bool) {
 	before := len(r.found)
-	for _, e := range r.entries(n, field, wantLimit) {
-		at := child(field, e.name)
-		switch e.name {
+	fields := r.fields(n, field, wantLimit, "algorithm", "burst", "name", "per", "rate")
+	for name, value := range fields {
+		at := child(field, name)
+		switch name {
 		case "rate":
-			limit.Rate = r.units(e.value, at)
+			limit.Rate = r.units(value, at)
 		case "burst":
-			limit.Burst = r.units(e.value, at)
+			limit.Burst = r.units(value, at)
 		case "per":
-			limit.Period, ok = parsePeriod(e.value.Value)
-			if !ok || !isText(e.value) {
-				r.at(e.value, at, wantPeriod, describe(e.value))
+			limit.Period, ok = parsePeriod(value.Value)
+			if !ok || !isText(value) {
+				r.at(value, at, wantPeriod, describe(value))
 			}
 		case "algorithm":
-			if err := limit.Algorithm.UnmarshalText([]byte(e.value.Value)); err != nil || !isText(e.value) || e.value.Value == "" {
-				r.at(e.value, at, wantAlgorithms, describe(e.value))
+			if err := limit.Algorithm.UnmarshalText([]byte(value.Value)); err != nil || !isText(value) || value.Value == "" {
+				r.at(value, at, wantAlgorithms, describe(value))
 			}
 		case "name":
-			limit.Name = e.value.Value
-			if !isText(e.value) || limit.Name == "" {
-				r.at(e.value, at, wantName, describe(e.value))
+			limit.Name = value.Value
+			if !isText(value) || limit.Name == "" {
+				r.at(value, at, wantName, describe(value))
 			}
-		default:
-			r.at(e.key, at, "one of algorithm, burst, name, per and rate", quote(e.name))
 		}
 	}
 	for _, required := range []string{"rate", "per"} {
-		if lookup(n, required) == nil {
+		if fields[required] == nil {
 			r.at(n, field, wantLimit, "none of the field "+required)
 		}
 	}
-	return limit, before == len(r.found)
+	if before < len(r.found) {
+		return limit, false
+	}
+	e, invalid := errors.AsType[*weir.ConfigError](limit.Validate())
+	if !invalid {
+		return limit, true
+	}
+	// It is in the name or the burst: all else was checked as it was read.
+	name, want := strings.ToLower(strings.TrimPrefix(e.Field, "Limit.")), e.Want
+	if name == "burst" && limit.Algorithm != weir.GCRA {
+		want = "none with a window algorithm"
+	}
+	r.at(fields[name], child(field, name), want, describe(fields[name]))
+	return limit, false
 }
 
 func (r *reader) units(n *yaml.Node, field string) int64 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -76,14 +77,21 @@ func (r *reader) entries(n *yaml.Node, field, want string) []entry {
 	return entries
 }
 
-// lookup returns the value of a name in a mapping, or nil.
-func lookup(n *yaml.Node, name string) *yaml.Node {
-	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == name {
-			return n.Content[i+1]
+// fields reads a mapping whose names are known, and returns the values by name. Unknown
+// names are mistakes. Nil: n is no mapping, which is a mistake too.
+func (r *reader) fields(n *yaml.Node, field, want string, known ...string) map[string]*yaml.Node {
+	if n.Kind != yaml.MappingNode {
+		r.at(n, field, want, describe(n))
+		return nil
+	}
+	fields := make(map[string]*yaml.Node, len(known))
+	for _, e := range r.entries(n, field, want) {
+		if fields[e.name] = e.value; !slices.Contains(known, e.name) {
+			last := len(known) - 1
+			r.at(e.key, child(field, e.name), "one of "+strings.Join(known[:last], ", ")+" and "+known[last], quote(e.name))
 		}
 	}
-	return nil
+	return fields
 }
 
 // isText reports whether a node is a text, and not a number or nothing.

@@ -1,8 +1,6 @@
 package limitfile
 
 import (
-	"maps"
-	"slices"
 	"sync/atomic"
 
 	"github.com/goweir/weir"
@@ -39,12 +37,6 @@ func Parse(name string, content []byte) (*Set, error) {
 	return set, nil
 }
 
-// Plan returns the limits of a plan.
-func (s *Set) Plan(name string) (limits []weir.Limit, ok bool) {
-	limits, ok = s.plans[name]
-	return limits, ok
-}
-
 // For returns the limits of a key: its own limits if the file has some, else the
 // limits of the plan, else, if there is no such plan, the limits of the default
 // plan. There is always at least one limit. For allocates nothing.
@@ -58,17 +50,16 @@ func (s *Set) For(key, plan string) []weir.Limit {
 	return s.other
 }
 
-// Plans returns the names of the plans, sorted.
-func (s *Set) Plans() []string { return slices.Sorted(maps.Keys(s.plans)) }
-
 // set reads the whole file.
 func (r *reader) set(root *yaml.Node) *Set {
-	if root.Kind != yaml.MappingNode {
-		r.at(root, "", wantFile, describe(root))
+	fields := r.fields(root, "", wantFile, "default", "keys", "plans")
+	if fields == nil {
 		return nil
 	}
 	set := &Set{plans: map[string][]weir.Limit{}, keys: map[string][]weir.Limit{}}
-	if n := lookup(root, "plans"); n != nil {
+	if n := fields["plans"]; n == nil {
+		r.at(root, "plans", wantPlans, "none")
+	} else {
 		plans := r.entries(n, "plans", wantPlans)
 		if n.Kind == yaml.MappingNode && len(plans) == 0 {
 			r.at(n, "plans", "at least one plan", "none")
@@ -77,30 +68,19 @@ func (r *reader) set(root *yaml.Node) *Set {
 			set.plans[p.name] = r.limits(p.value, child("plans", p.name))
 		}
 	}
-	for _, e := range r.entries(root, "", wantFile) {
-		switch e.name {
-		case "default":
-			set.other = r.reference(e.value, "default", set.plans)
-		case "plans": // They are read.
-		case "keys":
-			if e.value.Tag == tagNull {
-				continue // all are commented out
-			}
-			for _, k := range r.entries(e.value, "keys", wantKeys) {
-				at := child("keys", k.name)
-				if k.value.Kind == yaml.SequenceNode {
-					set.keys[k.name] = r.limits(k.value, at)
-				} else {
-					set.keys[k.name] = r.reference(k.value, at, set.plans)
-				}
-			}
-		default:
-			r.at(e.key, child("", e.name), "one of default, keys and plans", quote(e.name))
-		}
+	if n := fields["default"]; n == nil {
+		r.at(root, "default", "the name of the plan of all others", "none")
+	} else {
+		set.other = r.reference(n, "default", set.plans)
 	}
-	for required, want := range map[string]string{"default": "the name of the plan of all others", "plans": wantPlans} {
-		if lookup(root, required) == nil {
-			r.at(root, required, want, "none")
+	if n := fields["keys"]; n != nil && n.Tag != tagNull { // All may be commented out.
+		for _, k := range r.entries(n, "keys", wantKeys) {
+			at := child("keys", k.name)
+			if k.value.Kind == yaml.SequenceNode {
+				set.keys[k.name] = r.limits(k.value, at)
+			} else {
+				set.keys[k.name] = r.reference(k.value, at, set.plans)
+			}
 		}
 	}
 	return set

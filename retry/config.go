@@ -62,8 +62,6 @@ func New(cfg Config) (*Transport, error) {
 		return wrong("Budget", "0 or more", strconv.Itoa(cfg.Budget))
 	case cfg.Backoff < 0:
 		return wrong("Backoff", "0 or more", cfg.Backoff.String())
-	case cfg.MaxBackoff < 0:
-		return wrong("MaxBackoff", "0 or more", cfg.MaxBackoff.String())
 	case cfg.MaxWait < 0:
 		return wrong("MaxWait", "0 or more", cfg.MaxWait.String())
 	}

@@ -34,13 +34,14 @@ func (p *policy) again(n int, req *http.Request, resp *http.Response, err error)
 	case resp.StatusCode < 400:
 		return 0, false
 	}
-	p.upstream.Peek(resp)
+	said := resp
 	if resp.Request == nil { // A dialect reads its host.
 		named := *resp
-		named.Request, resp = req, &named
+		named.Request, said = req, &named
 	}
-	signal := p.upstream.Read(resp, time.Time{})
-	if pause = cmp.Or(signal.Pause, p.upstream.RetryAfter(resp, time.Time{})); pause <= 0 {
+	signal := p.upstream.Read(said, time.Time{})
+	resp.Body = said.Body // The reader may have read ahead.
+	if pause = cmp.Or(signal.Pause, p.upstream.RetryAfter(said, time.Time{})); pause <= 0 {
 		pause = p.random(n)
 	}
 	refused := signal.Refused && slices.Contains(p.statuses, http.StatusTooManyRequests)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Dialect reads the rate headers of one kind of upstream. [Common], [Fields] and
-// [All] are dialects. Implementations are safe for concurrent use.
+// Dialect reads the rate headers of one kind of upstream. [Common] and
+// [Fields] are dialects. Implementations are safe for concurrent use.
 type Dialect interface {
 	// Budgets returns the budgets in h, in any order. It measures moments against
 	// date, the Date of the response. It does not change h.
@@ -23,18 +23,6 @@ func (Common) Budgets(h http.Header, date time.Time) []Budget {
 	found, budgets := families(h, date)
 	for _, f := range found {
 		budgets = append(budgets, f.budgets()...)
-	}
-	return budgets
-}
-
-// All joins several dialects into one.
-type All []Dialect
-
-// Budgets returns the budgets of all dialects.
-func (a All) Budgets(h http.Header, date time.Time) []Budget {
-	var budgets []Budget
-	for _, d := range a {
-		budgets = append(budgets, d.Budgets(h, date)...)
 	}
 	return budgets
 }

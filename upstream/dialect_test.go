@@ -112,8 +112,6 @@ func TestFields(t *testing.T) {
 		"a unit of ten milliseconds": {upstream.Fields{Reset: "R", Unit: 10 * ms}, []string{"R", "99999999999999999999"},
 			[]upstream.Budget{{Limit: -1, Remaining: -1, Reset: year}}},
 		"common, negative": {upstream.Common{}, []string{"RateLimit", "limit=10, remaining=-5, reset=-5"}, []upstream.Budget{{Limit: 10, Remaining: -1, Reset: -1}}},
-		"all": {upstream.All{upstream.Common{}, upstream.Fields{Limit: "L", Remaining: "R"}}, []string{"RateLimit-Remaining", "5", "L", "9", "R", "8"},
-			[]upstream.Budget{{Limit: -1, Remaining: 5, Reset: -1}, {Limit: 9, Remaining: 8, Reset: -1}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -72,8 +72,7 @@ func TestPeek(t *testing.T) {
 				resp.Body = body
 				r := &upstream.Reader{Bodies: true}
 				start := time.Now()
-				r.Peek(resp)
-				r.Peek(resp)
+				r.Read(resp, date)
 				if took := time.Since(start); took != c.took {
 					t.Errorf("took %v, want %v", took, c.took)
 				}
@@ -130,11 +129,10 @@ func TestBodyWaits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { // A busy machine would let Peek's time pass.
+			synctest.Test(t, func(t *testing.T) { // A busy machine would let the time for a body pass.
 				resp := response(429)
 				resp.Body = io.NopCloser(strings.NewReader(c.body))
 				r := &upstream.Reader{Bodies: true}
-				r.Peek(resp)
 				if s := r.Read(resp, date); s.Pause != c.want {
 					t.Errorf("got %v, want %v", s.Pause, c.want)
 				}
@@ -150,14 +148,25 @@ func TestPeekEnds(t *testing.T) {
 		r := &upstream.Reader{Bodies: true}
 		resp := response(429)
 		resp.Body = &pieces{strings.NewReader("x"), time.Hour, make(chan struct{})}
-		r.Peek(resp)
+		r.Read(resp, date)
 		_ = resp.Body.Close()
 		resp.Body = &pieces{nil, 0, make(chan struct{})}
-		r.Peek(resp)
+		r.Read(resp, date)
 		if _, err := io.ReadAll(resp.Body); err == nil {
 			t.Error("a panic is no error")
 		}
 	})
+}
+
+// TestBodyFromACache: nothing reads ahead in a body of the past.
+func TestBodyFromACache(t *testing.T) {
+	t.Parallel()
+	resp := response(429, "Age", "5")
+	body := io.NopCloser(strings.NewReader("try again in 7s"))
+	resp.Body = body
+	if s := (&upstream.Reader{Bodies: true}).Read(resp, date); s.Refused || resp.Body != body {
+		t.Errorf("got %+v, and another body", s)
+	}
 }
 
 func FuzzPeek(f *testing.F) {
@@ -169,7 +178,6 @@ func FuzzPeek(f *testing.F) {
 		r := &upstream.Reader{Bodies: true}
 		resp := response(429)
 		resp.Body = io.NopCloser(strings.NewReader(text))
-		r.Peek(resp)
 		possible(t, r, resp)
 		if got, err := io.ReadAll(resp.Body); string(got) != text || err != nil {
 			t.Errorf("the body is now %q, %v", got, err)

@@ -54,9 +54,8 @@ func TestProviders(t *testing.T) {
 				resp.Header.Add(name, value)
 			}
 			resp.Body = io.NopCloser(strings.NewReader(c.Body))
-			synctest.Test(t, func(t *testing.T) { // A busy machine would let Peek's time pass.
+			synctest.Test(t, func(t *testing.T) { // A busy machine would let the time for a body pass.
 				r := &upstream.Reader{Bodies: true}
-				r.Peek(resp)
 				s := r.Read(resp, date)
 				cause := upstream.Cause{Limit: c.Limit, Scope: c.Scope, Concurrent: c.Concurrent}
 				if s.Refused != c.Refused || s.Pause != time.Duration(c.PauseMS)*time.Millisecond || s.Cause != cause || s.NoRetry != c.NoRetry {

@@ -27,7 +27,7 @@ type Reader struct {
 	// tokens if the caller counts requests. A skipped budget with nothing left still
 	// pauses. Nil: no budget is left out.
 	Skip func(name string) bool
-	// Bodies lets Peek read the beginning of the body of a 400, 403, 418, 420, 429, 503 or 529, for
+	// Bodies lets Read read the beginning of the body of a 400, 403, 418, 420, 429, 503 or 529, for
 	// upstreams that say only there that a limit refused, which, or how long to wait. False: none is read.
 	Bodies bool
 	// Amend may change the signal of a response, for an upstream that says in its own
@@ -71,23 +71,16 @@ func (r *Reader) Speaks(resp *http.Response) bool {
 	return !common
 }
 
-// Peek reads the beginning of the body of a status that Bodies names, at most 4 KiB and for
-// at most 20 ms, if Bodies is set. Read then knows it too. The body stays whole: resp.Body is
-// replaced by one that returns all of it. Compressed bodies are left alone.
-func (r *Reader) Peek(resp *http.Response) {
-	if resp != nil && r.peeks(resp) {
-		peek(resp)
-	}
-}
-
 func (r *Reader) peeks(resp *http.Response) bool {
 	return r != nil && r.Bodies && (resp.StatusCode == http.StatusBadRequest || resp.StatusCode == http.StatusTooManyRequests || ambiguous(resp.StatusCode))
 }
 
 // Read returns the state of the upstream's limits by resp. Times count from the
 // response's Date, or from now if the Date is missing or impossible. A zero now is
-// the present. Read looks at the status, the headers and the part of a body that Peek
-// has read, and changes nothing.
+// the present. Read looks at the status and the headers, and changes nothing. With Bodies
+// it also reads the beginning of some bodies, at most 4 KiB and for at most 20 ms. Such a
+// body stays whole: resp.Body is replaced by one that returns all of it. Compressed bodies
+// are left alone.
 //
 // Malformed and impossible values are ignored; no time is negative or over a year.
 // A response from a cache (Age above 0, or X-From-Cache) tells of the past: its
@@ -103,6 +96,9 @@ func (r *Reader) ReadAll(resp *http.Response, now time.Time) (Signal, []Budget) 
 	s := Signal{Budget: unsaid("")}
 	if !r.Speaks(resp) || cached(resp.Header) {
 		return s, nil
+	}
+	if r.peeks(resp) {
+		peek(resp)
 	}
 	date := dateOf(resp.Header, now)
 	budgets := slices.Clone(r.dialect(resp).Budgets(resp.Header, date))

@@ -11,7 +11,7 @@ import (
 type Signal struct {
 	// Refused: the upstream refused the request because of its limits. The status is
 	// 429, or it is 403, 418, 420, 503 or 529 together with a Retry-After or a budget
-	// with nothing left, or the body (see Peek), X-Amzn-Errortype or X-Mashery-Error-Code of an error says so.
+	// with nothing left, or the body (see Reader.Bodies), X-Amzn-Errortype or X-Mashery-Error-Code of an error says so.
 	Refused bool
 	// Pause is how long to send nothing under the same key. 0: no pause, or a refusal
 	// without a duration. Never negative, at most Reader.MaxPause.

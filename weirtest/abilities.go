@@ -8,43 +8,22 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// FailCancel makes every Cancel do nothing but return err. Nil ends that.
-func (s *Store) FailCancel(err error) { s.fail(&s.counts.Cancels, err) }
-
-// FailSettle makes every Settle do nothing but return err. Nil ends that.
-func (s *Store) FailSettle(err error) { s.fail(&s.counts.Settles, err) }
-
-// FailReset makes every Reset do nothing but return err. Nil ends that.
-func (s *Store) FailReset(err error) { s.fail(&s.counts.Resets, err) }
-
-// FailBrake makes every Brake do nothing but return err. Nil ends that.
-func (s *Store) FailBrake(err error) { s.fail(&s.counts.Brakes, err) }
-
-// FailRelease makes every Release do nothing but return err. Nil ends that.
-func (s *Store) FailRelease(err error) { s.fail(&s.counts.Releases, err) }
-
-// FailRenew makes every Renew do nothing but return err. Nil ends that.
-func (s *Store) FailRenew(err error) { s.fail(&s.counts.Renews, err) }
-
-// fail sets the error of the method with a count.
-func (s *Store) fail(count *int, err error) {
+// FailOthers makes every method but Take do nothing but return err. Nil ends that.
+func (s *Store) FailOthers(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.failing == nil {
-		s.failing = make(map[*int]error)
-	}
-	s.failing[count] = err
+	s.failing = err
 }
 
-// called counts a call and returns the error set for its method, if any.
+// called counts a call and returns the error of FailOthers, if any.
 func (s *Store) called(count *int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	*count++
-	return s.failing[count]
+	return s.failing
 }
 
-// pass counts a call, fails as its method is set to, or passes it to the wrapped store, which
+// pass counts a call, fails by FailOthers, or passes the call to the wrapped store, which
 // needs an ability A.
 func pass[A any](s *Store, count *int, call func(base A) error) error {
 	if err := s.called(count); err != nil {

@@ -96,9 +96,7 @@ func TestAbilitiesThatFail(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, fail := range []func(error){s.FailCancel, s.FailSettle, s.FailReset, s.FailBrake, s.FailRelease, s.FailRenew} {
-		fail(errDown)
-	}
+	s.FailOthers(errDown)
 	for name, err := range abilities(t, s, d.Receipt) {
 		if !errors.Is(err, errDown) {
 			t.Errorf("%s: %v, want the error set for it", name, err)
@@ -153,7 +151,7 @@ func TestBrakesArePassedOn(t *testing.T) {
 		if got := s.Counts(); told != 1 || got.Brakes != 2 || got.Watching != 0 {
 			t.Errorf("%d brakes came, counts %+v; want 1, 2 brakes and no watch", told, got)
 		}
-		s.FailBrake(errDown)
+		s.FailOthers(errDown)
 		if err := l.Pause(t.Context(), "k", time.Minute); !errors.Is(err, weir.ErrStore) || !errors.Is(err, errDown) {
 			t.Errorf("a pause that fails: %v", err)
 		}

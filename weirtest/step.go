@@ -105,11 +105,6 @@ func Block() Step {
 	}
 }
 
-// Panic panics with v, for code that must survive a broken store.
-func Panic(v any) Step {
-	return func(context.Context, store.Request, store.Store) (store.Decision, error) { panic(v) }
-}
-
 // refusal returns a decision with nothing remaining, or without room in flight.
 func refusal(req store.Request, reason store.Reason, retryAfter time.Duration) store.Decision {
 	if reason == store.ReasonInFlight {

@@ -32,7 +32,7 @@ type Store struct {
 	mu       sync.Mutex
 	script   []Step
 	always   Step
-	failing  map[*int]error // by the count of the method
+	failing  error // of FailOthers; nil: none
 	counts   StoreCounts
 	requests []store.Request
 }

@@ -167,8 +167,7 @@ func TestScript(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	s.Next(weirtest.Fail(errDown))
-	s.FailCancel(errDown)
-	s.FailReset(errDown)
+	s.FailOthers(errDown)
 	s.Clear()
 	if got := s.Counts(); got != (weirtest.StoreCounts{}) || len(s.Requests()) != 0 || s.Left() != 0 {
 		t.Errorf("counts %+v after Clear", got)
@@ -220,18 +219,18 @@ func TestOptionalAbilities(t *testing.T) {
 		if _, err := l.Allow(t.Context(), "k"); err != nil || remaining() != 0 {
 			t.Fatalf("error %v, remaining %d", err, remaining())
 		}
-		s.FailReset(errDown)
+		s.FailOthers(errDown)
 		if err := l.Reset(t.Context(), "k"); !errors.Is(err, errDown) || remaining() != 0 {
 			t.Errorf("a failing Reset: %v, remaining %d", err, remaining())
 		}
-		s.FailReset(nil)
+		s.FailOthers(nil)
 		if err := l.Reset(t.Context(), "k"); err != nil || remaining() != 1 {
 			t.Errorf("after Reset: %v, remaining %d", err, remaining())
 		}
 		if r, err = l.Reserve(t.Context(), "k"); err != nil {
 			t.Fatal(err)
 		}
-		s.FailCancel(errDown)
+		s.FailOthers(errDown)
 		if err := r.Cancel(t.Context()); !errors.Is(err, errDown) || remaining() != 0 {
 			t.Errorf("a failing Cancel: %v, remaining %d", err, remaining())
 		}
@@ -310,7 +309,7 @@ func TestRequestsAreBounded(t *testing.T) {
 func TestPanicIsTheCallers(t *testing.T) {
 	t.Parallel()
 	s := weirtest.NewStore(nil)
-	s.Next(weirtest.Panic("broken"))
+	s.Next(func(context.Context, store.Request, store.Store) (store.Decision, error) { panic("broken") })
 	func() {
 		defer func() {
 			if r := recover(); r != "broken" {

@@ -82,11 +82,8 @@ func (fs *Flights) beat() {
 	switch {
 	case len(fs.keys) == 0:
 		fs.beats = !fs.heart.Stop()
-	case fs.heart == nil:
-		fs.heart, fs.beats = time.AfterFunc(fs.cfg.Lease/3, fs.renew), true
 	case !fs.beats:
-		fs.beats = true
-		fs.heart.Reset(fs.cfg.Lease / 3)
+		fs.heart, fs.beats = time.AfterFunc(fs.cfg.Lease/3, fs.renew), true
 	}
 }
 

@@ -100,9 +100,6 @@ func (v *View) Others(budgets []upstream.Budget, bookings []Booking, maxPause ti
 				continue
 			}
 			other := newView(&s, bookings, at, ours)
-			if at == v.Target {
-				other.UnderWay = v.UnderWay
-			}
 			other.second, seen[at] = seen[at], true
 			b, _ := other.Brake()
 			paused[at] = max(paused[at], b.Pause)

@@ -123,7 +123,7 @@ func (s *Shard) again(key string, pause time.Duration) bool {
 
 // Clears lowers the Remaining of a view to the present number. Requests with the same
 // doubt share one look at the store: Clears reports false while another request looks,
-// which then clears the doubt. If the store fails, Remaining stays.
+// which then clears the doubt. If the store fails, Remaining is that of the last look.
 func (s *Shard) Clears(key string, granted store.Instant, view *View, look func() (store.Decision, error)) bool {
 	s.mu.Lock()
 	last := s.looked
@@ -140,17 +140,15 @@ func (s *Shard) Clears(key string, granted store.Instant, view *View, look func(
 			s.looked.key, s.looked.at, s.looked.remaining = key, at, remaining
 		}
 	}()
-	before := view.Remaining
 	if last.key == key && granted > 0 && last.at >= granted {
-		if view.Remaining = min(before, last.remaining); !view.Doubtful() {
+		if view.Remaining = min(view.Remaining, last.remaining); !view.Doubtful() {
 			return true
 		}
-		view.Remaining = before
 	}
 	d, err := look()
 	if err == nil {
 		at, remaining = d.At, d.Remaining
-		view.Remaining = min(before, remaining)
+		view.Remaining = min(view.Remaining, remaining)
 	}
 	return true
 }

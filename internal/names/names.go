@@ -43,7 +43,7 @@ func Claim(name string, on store.Store, rules Rules) (*User, error) {
 		return nil, nil
 	}
 	u, other := find(name, on, rules)
-	for collections := 0; other != nil && collections < 5; collections++ { // A sync.Pool outlives two, now and then.
+	for collections := 0; other != nil && collections < 5; collections++ { // A dropped limiter outlives one, now and then.
 		runtime.GC()
 		u, other = find(name, on, rules)
 	}
