@@ -124,8 +124,8 @@ var (
 		"ratethresholdexceeded", "numberofrequestshasbeenexceeded", "accesstoofrequent", "outofcallvolumequota"}
 	// throttling are parts of names alone: throttle_violation (Stack Exchange), com.amazonaws.dynamodb.v20120810#ThrottlingException.
 	throttling = []string{"toomanyrequests", "ratelimited", "throttl"}
-	// refusing are whole names or sentences: Google, Tyk, Amazon S3.
-	refusing = []string{"quotaexceeded", "dailylimitexceeded", "slowdown", "toomanyrequests"}
+	// refusing are whole names or sentences: Google, Tyk, Amazon S3, Azure Storage, Podio.
+	refusing = []string{"quotaexceeded", "dailylimitexceeded", "slowdown", "toomanyrequests", "serverbusy", "ratelimit"}
 	// crowded are parts of sentences about calls under way: Mailchimp, Anthropic, NetSuite, Moonshot AI, Okta.
 	crowded = []string{"simultaneous connections", "concurrent connections has exceeded", "concurrent request limit exceeded", "organization concurrency", "too many concurrent requests"}
 )
@@ -165,7 +165,7 @@ func (t *bodyText) message(s string) {
 // wait keeps the longest wait. s begins with a duration, or with a number of the unit that
 // follows, or else of unit.
 func (t *bodyText) wait(s string, unit time.Duration) {
-	between := func(r rune) bool { return strings.ContainsRune(" \t\r\n,;!~()<>\"", r) }
+	between := func(r rune) bool { return strings.ContainsRune(" \t\r\n,;!~()<>\"'", r) }
 	words := append(strings.FieldsFunc(strings.ToLower(s[:min(len(s), maxTimeLength)]), between), "", "")
 	for i := range words {
 		words[i] = strings.TrimRight(words[i], ".:")
