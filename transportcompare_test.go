@@ -158,6 +158,29 @@ func TestWhatIsSaidIsCompared(t *testing.T) {
 	}
 }
 
+// TestRefusalOfAnotherQuota: a refused search of GitHub pauses the key of the core's 5000 an hour
+// for the minute until the reset, and slows it down no longer.
+func TestRefusalOfAnotherQuota(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		search := headers("X-RateLimit-Limit", "30", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "946684860", "X-RateLimit-Resource", "search")
+		core := headers("X-RateLimit-Limit", "5000", "X-RateLimit-Remaining", "4900", "X-RateLimit-Reset", "946688400", "X-RateLimit-Resource", "core")
+		base := &scriptedBase{steps: []scriptedStep{{status: http.StatusForbidden, header: search}, {status: http.StatusOK, header: core}}}
+		tr := overLimiter(t, onLocal(t, weir.Config{Limits: []weir.Limit{weir.Outbound(5000, time.Hour)}}), base, nil)
+		start := time.Now()
+		for range 50 {
+			resp, err := tr.RoundTrip(getRequest(t, t.Context()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = resp.Body.Close()
+		}
+		if took := time.Since(start); took < time.Minute || took > 62*time.Second {
+			t.Errorf("50 requests took %v, want a minute", took)
+		}
+	})
+}
+
 // TestWhatIsSaidOfAWiderLimit: a budget of a wider limit is compared with that limit, and
 // slows its key down.
 func TestWhatIsSaidOfAWiderLimit(t *testing.T) {

@@ -92,7 +92,7 @@ func (c *comparison) guess(s *upstream.Signal, window, advertised time.Duration)
 		return
 	}
 	c.window, c.lowered = window, spaced(gap)
-	if c.brief = !sure && !s.Refused; !sure {
+	if c.brief = !sure; c.brief {
 		c.lowered = min(c.lowered, s.Reset)
 	}
 }

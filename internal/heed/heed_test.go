@@ -237,7 +237,7 @@ func TestWhatRealAPIsSay(t *testing.T) {
 		"GitHub: a refused search pauses its key": {
 			status: 403, said: headers("X-RateLimit-Limit", "30", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "1777636860", "X-RateLimit-Resource", "search"),
 			bookings: []heed.Booking{on(perHour(5000))},
-			want:     store.Brake{Pause: time.Minute, Slack: slack, Tell: true, Gap: time.Minute, GapFor: maxPause},
+			want:     store.Brake{Pause: time.Minute, Slack: slack, Tell: true, Gap: time.Minute, GapFor: time.Minute},
 		},
 		"X: nothing left of an endpoint does not pause the whole host": {
 			status: 200, said: headers("x-rate-limit-limit", "75", "x-rate-limit-remaining", "0", "x-rate-limit-reset", "1777637700"),
