@@ -181,6 +181,30 @@ func TestRefusalOfAnotherQuota(t *testing.T) {
 	})
 }
 
+// TestSmallerBucket: the upstream's bucket holds fewer units than our limit sends at once. After a
+// few refusals the requests leave one by one, although each refusal says for how long to pause.
+func TestSmallerBucket(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		theirs, ours weir.Limit
+		most         int64
+	}{
+		"10 per second": {weir.PerSecond(10).WithBurst(3), weir.Outbound(10, time.Second), 60},
+		"100 per 10 s":  {weir.Per(100, 10*time.Second).WithBurst(20), weir.Outbound(100, 10*time.Second), 120},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleet(t, 1, weirtest.ProviderConfig{Limits: []weir.Limit{c.theirs}, Travel: func(*http.Request) time.Duration { return 5 * time.Millisecond }}, c.ours)
+				f.send(t, 5, 10*time.Minute)
+				if n := f.provider.Counts(); n.Refused() > c.most || n.Admitted < 4800 {
+					t.Errorf("%d admitted of 6000, %d refused", n.Admitted, n.Refused())
+				}
+			})
+		})
+	}
+}
+
 // TestWhatIsSaidOfAWiderLimit: a budget of a wider limit is compared with that limit, and
 // slows its key down.
 func TestWhatIsSaidOfAWiderLimit(t *testing.T) {
