@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,7 +18,7 @@ import (
 // waits for the time until there are more.
 var obedient = map[middleware.HeaderStyle]func(t *testing.T, h http.Header) time.Duration{
 	middleware.HeadersDraft11: func(t *testing.T, h http.Header) (wait time.Duration) {
-		items, err := parseList(h.Get("RateLimit"))
+		items, err := parseList(strings.Join(h.Values("RateLimit"), ", "))
 		if err != nil || len(items) == 0 {
 			t.Fatalf("%v: %v", h, err)
 		}
@@ -54,41 +55,61 @@ func untilReset(t *testing.T, h http.Header, family string) time.Duration {
 	return time.Duration(reset) * time.Second
 }
 
-// TestObedientClients: a client that follows the headers is never refused. It waits for no
-// longer than needed, in whole seconds. Sliding windows don't tell the time of the next unit:
-// of these it may wait for the time of all.
+// TestObedientClients: a client that follows the headers is never refused, of several levels and
+// mounts either. It waits for no longer than needed, in whole seconds. Sliding windows don't tell the
+// time of the next unit: of these it may wait for the time of all.
 func TestObedientClients(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(200) {
+	for seed := range uint64(100) {
 		for style, follow := range obedient {
 			synctest.Test(t, func(t *testing.T) {
 				rng := rand.New(rand.NewPCG(seed, uint64(style)))
-				var plan []weir.Limit
-				for i := range 1 + rng.IntN(3) {
-					l := weir.Per(1+rng.Int64N(40), time.Duration(1+rng.Int64N(120_000))*time.Millisecond).By(weir.Algorithm(rng.IntN(5)))
-					if l.Algorithm == weir.GCRA && rng.IntN(2) == 0 {
-						l = l.WithBurst(1 + rng.Int64N(2*l.Rate))
+				plan := func() (limits []weir.Limit) {
+					for i := range 1 + rng.IntN(3) {
+						l := weir.Per(1+rng.Int64N(40), time.Duration(1+rng.Int64N(120_000))*time.Millisecond).By(weir.Algorithm(rng.IntN(5)))
+						if l.Algorithm == weir.GCRA && rng.IntN(2) == 0 {
+							l = l.WithBurst(1 + rng.Int64N(2*l.Rate))
+						}
+						limits = append(limits, l.WithName(strconv.Itoa(i)))
 					}
-					plan = append(plan, l.WithName(strconv.Itoa(i)))
+					return limits
 				}
-				limiter := on(t, newLocal(t), "api", plan...)
-				limit, err := middleware.New(middleware.Config{Limiter: limiter, Key: weir.KeyStatic("ann"), Headers: style})
-				if err != nil {
-					t.Fatal(err)
+				store, h := newLocal(t), http.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+				limits := plan()
+				limiter := on(t, store, "api", limits...)
+				mount := func(cfg middleware.Config) {
+					cfg.Key, cfg.Headers = weir.KeyStatic("ann"), style
+					m, err := middleware.New(cfg)
+					if err != nil {
+						t.Fatal(err)
+					}
+					h = m(h)
 				}
-				h, pace := limit(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})), time.Duration(rng.Int64N(2_000_000))*time.Microsecond
-				for range 300 {
+				cfg, alone := middleware.Config{Limiter: limiter}, false
+				switch rng.IntN(3) {
+				case 0:
+					alone = true
+				case 1:
+					cfg.Levels = []middleware.Level{{Limiter: on(t, store, "team", plan()...), Key: weir.KeyStatic("blue")}}
+				case 2:
+					mount(middleware.Config{Limiter: on(t, store, "inner", plan()...)})
+				}
+				mount(cfg)
+				pace := float64(rng.Int64N(2_000_000) * int64(time.Microsecond))
+				for range 200 {
 					w := httptest.NewRecorder()
 					h.ServeHTTP(w, request(t.Context()))
 					if w.Code != http.StatusOK {
-						t.Fatalf("seed %d: refused: %v under %+v", seed, w.Header(), plan)
+						t.Fatalf("seed %d: refused: %v under %+v", seed, w.Header(), limits)
 					}
 					if wait := follow(t, w.Header()); wait > 0 {
-						checkWait(t, limiter, plan, wait, w.Header())
+						if alone {
+							checkWait(t, limiter, limits, wait, w.Header())
+						}
 						time.Sleep(wait)
 					}
 					if rng.IntN(2) == 0 {
-						time.Sleep(time.Duration(rng.Float64() * float64(pace)))
+						time.Sleep(time.Duration(rng.Float64() * pace))
 					}
 				}
 			})
