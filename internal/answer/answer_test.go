@@ -186,6 +186,9 @@ func TestUntilMore(t *testing.T) {
 		"a sliding counter: used in the one before": {weir.PerMinute(10).By(weir.SlidingCounter), 3, 50 * s, 0, false, 50},
 	} {
 		d := weir.Decision{Allowed: tt.retry == 0, Degraded: tt.degraded, Limit: tt.limit, Remaining: tt.remaining, ResetAfter: tt.reset, RetryAfter: tt.retry}
+		if tt.retry == store.Never {
+			d.Reason = weir.ReasonNeverFits
+		}
 		h := http.Header{}
 		(&answer.Decision{Decision: &d, Levels: []answer.Level{{Limits: []weir.Limit{tt.limit}}}}).SetX(h, new(answer.Values), time.Time{})
 		if got, want := h.Get("X-RateLimit-Reset"), strconv.Itoa(tt.want); got != want {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
-	"github.com/goweir/weir/store"
 )
 
 // Decision is a decision with the limits that it is about.
@@ -82,7 +81,7 @@ func (d *Decision) single() weir.Decision {
 func untilMore(d *weir.Decision) time.Duration {
 	l, after, used := &d.Limit, d.ResetAfter, d.Limit.Max()-d.Remaining
 	switch {
-	case d.RetryAfter > 0 && d.RetryAfter < store.Never:
+	case d.RetryAfter > 0 && d.Reason != weir.ReasonNeverFits:
 		return d.RetryAfter
 	case d.Degraded, used <= 0:
 	case l.Algorithm == weir.GCRA:
