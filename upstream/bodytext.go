@@ -11,10 +11,10 @@ import (
 
 // bodyText is the meaning of the beginning of a refusal's body.
 type bodyText struct {
-	after   time.Duration
-	cause   Cause
-	noRetry string
-	limited bool // it says that a limit refused
+	after, least time.Duration // least: unless the headers have a time
+	cause        Cause
+	noRetry      string
+	limited      bool // it says that a limit refused
 }
 
 // complete returns c with the facts that only the body has.
@@ -151,7 +151,7 @@ func refuses(s string) bool { return slices.Contains(refusing, s) || hasAny(s, e
 func (t *bodyText) message(s string) {
 	s = strings.ToLower(s)
 	if hasAny(s, []string{"secondary rate limit", "abuse detection mechanism"}) {
-		t.cause.Limit, t.limited = "secondary", true
+		t.cause.Limit, t.limited, t.least = "secondary", true, time.Minute // GitHub asks for it.
 	}
 	t.limited = t.limited || refuses(joined(s))
 	t.cause.Concurrent = t.cause.Concurrent || hasAny(s, crowded)

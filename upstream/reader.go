@@ -148,7 +148,7 @@ func (r *Reader) judge(s *Signal, resp *http.Response, after time.Duration, budg
 		}
 	}
 	s.Cause = blame(said.complete(cause), resource, s.Remaining, budgets, after > 0)
-	s.Pause = pause(true, status, after, budgets)
+	s.Pause = cmp.Or(pause(true, status, after, budgets), said.least)
 }
 
 // RetryAfter returns how long to wait before the same request is sent again, by
