@@ -81,8 +81,8 @@ func limits(s *upstream.Signal, bookings []Booking) func(yield func(*store.Limit
 	}
 }
 
-// guess takes our window for the lower limit's, until the reset if it is not sure. But units left for a far
-// shorter time belong to another, unknown window. An earlier brake stays as it was while its end draws near.
+// guess takes our window for the lower limit's. If it is not sure, the units left last until the reset. But units
+// left for a far shorter time belong to another, unknown window. An earlier brake stays while its end draws near.
 func (c *comparison) guess(s *upstream.Signal, window, advertised time.Duration) {
 	gap := window / time.Duration(s.Limit)
 	sure := s.Reset > window/2 || isAdvertised(gap, advertised)
@@ -92,7 +92,7 @@ func (c *comparison) guess(s *upstream.Signal, window, advertised time.Duration)
 	}
 	c.window, c.lowered = window, spaced(gap)
 	if c.brief = !sure; c.brief {
-		c.lowered = min(c.lowered, s.Reset)
+		c.lowered = min(c.lowered, s.Reset/time.Duration(max(s.Remaining, 1)))
 	}
 }
 
