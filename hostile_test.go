@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -145,4 +146,57 @@ func (s *countedBrakes) Brake(ctx context.Context, charges []store.Charge, b sto
 	s.n.Add(1)
 	s.longest.Store(max(s.longest.Load(), int64(b.Pause)))
 	return s.after.Brake(ctx, charges, b)
+}
+
+// TestForgedResponses: an upstream in wrong hands answers at random, for hours. No request waits
+// for longer than MaxPause and the limit's own distance.
+func TestForgedResponses(t *testing.T) {
+	t.Parallel()
+	const maxPause = time.Minute
+	names := []string{
+		"Retry-After", "Retry-After-Ms", "RateLimit", "RateLimit-Policy", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "X-RateLimit-Limit",
+		"X-RateLimit-Remaining", "X-RateLimit-Reset", "X-RateLimit-Used", "X-RateLimit-Limit-Minute", "X-RateLimit-Remaining-Minute", "Date", "Age",
+		"X-RateLimit-Reset-After", "RateLimit-Reason", "X-RateLimit-Resource",
+	}
+	values := []string{
+		"0", "1", "2", "9", "10", "100", "60", "3600", "1e309", "NaN", "-1", "0.5", "99999999999999999999", "946684860", "253402300799", "946684860000",
+		`"a";r=0;t=9`, `"a";r=1;t=999999999`, `"a";r=9;t=1`, `"a";q=1;w=999999999`, `"a";q=100;w=60`, `"a";q=2;w=60, "b";q=9;w=1`, "limit=1, remaining=1, reset=99999",
+		"Fri, 31 Dec 9999 23:59:59 GMT", "Mon, 01 Jan 2001 00:00:00 GMT", "Sat, 01 Jan 2000 00:01:00 GMT", "jira-quota-global-based", "search", "ü\xff",
+	}
+	for seed := range uint64(60) {
+		synctest.Test(t, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(seed, 1))
+			limits := [][]weir.Limit{
+				{weir.PerSecond(10)}, {weir.Per(100, time.Minute).By(weir.SlidingWindow)}, {weir.Outbound(2, time.Second), weir.Outbound(60, time.Minute)}, {weir.PerHour(3600).WithBurst(5)},
+				{weir.PerMinute(60).By(weir.FixedWindow)}, {weir.PerMinute(60).By(weir.SlidingCounter)},
+			}[rng.IntN(6)]
+			var last time.Time
+			unit := time.Duration(0)
+			for _, l := range limits {
+				if unit = max(unit, l.Period/time.Duration(l.Rate)); l.Algorithm != weir.GCRA {
+					unit = max(unit, 2*l.Period)
+				}
+			}
+			base := roundTripper(func(r *http.Request) (*http.Response, error) {
+				if waited := time.Since(last); !last.IsZero() && waited > maxPause+unit+time.Second {
+					t.Errorf("seed %d: a request waited for %v", seed, waited)
+				}
+				last = time.Now()
+				h := http.Header{}
+				for range rng.IntN(6) {
+					h.Add(names[rng.IntN(len(names))], values[rng.IntN(len(values))])
+				}
+				status := []int{200, 200, 200, 429, 503, 403, 301, 202}[rng.IntN(8)]
+				return &http.Response{StatusCode: status, Header: h, Body: http.NoBody, Request: r}, nil
+			})
+			tr := overLimiter(t, onLocal(t, weir.Config{Limits: buckets(limits...), MaxPause: maxPause}), base, nil)
+			for range 200 {
+				resp, err := tr.RoundTrip(getRequest(t, t.Context()))
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = resp.Body.Close()
+			}
+		})
+	}
 }

@@ -158,6 +158,53 @@ func TestWhatIsSaidIsCompared(t *testing.T) {
 	}
 }
 
+// TestRefusalOfAnotherQuota: a refused search of GitHub pauses the key of the core's 5000 an hour
+// for the minute until the reset, and slows it down no longer.
+func TestRefusalOfAnotherQuota(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		search := headers("X-RateLimit-Limit", "30", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "946684860", "X-RateLimit-Resource", "search")
+		core := headers("X-RateLimit-Limit", "5000", "X-RateLimit-Remaining", "4900", "X-RateLimit-Reset", "946688400", "X-RateLimit-Resource", "core")
+		base := &scriptedBase{steps: []scriptedStep{{status: http.StatusForbidden, header: search}, {status: http.StatusOK, header: core}}}
+		tr := overLimiter(t, onLocal(t, weir.Config{Limits: []weir.Limit{weir.Outbound(5000, time.Hour)}}), base, nil)
+		start := time.Now()
+		for range 50 {
+			resp, err := tr.RoundTrip(getRequest(t, t.Context()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = resp.Body.Close()
+		}
+		if took := time.Since(start); took < time.Minute || took > 62*time.Second {
+			t.Errorf("50 requests took %v, want a minute", took)
+		}
+	})
+}
+
+// TestSmallerBucket: the upstream's bucket holds fewer units than our limit sends at once. After a
+// few refusals the requests leave one by one, although each refusal says for how long to pause.
+func TestSmallerBucket(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		theirs, ours weir.Limit
+		most         int64
+	}{
+		"10 per second": {weir.PerSecond(10).WithBurst(3), weir.Outbound(10, time.Second), 60},
+		"100 per 10 s":  {weir.Per(100, 10*time.Second).WithBurst(20), weir.Outbound(100, 10*time.Second), 120},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleet(t, 1, weirtest.ProviderConfig{Limits: []weir.Limit{c.theirs}, Travel: func(*http.Request) time.Duration { return 5 * time.Millisecond }}, c.ours)
+				f.send(t, 5, 10*time.Minute)
+				if n := f.provider.Counts(); n.Refused() > c.most || n.Admitted < 4800 {
+					t.Errorf("%d admitted of 6000, %d refused", n.Admitted, n.Refused())
+				}
+			})
+		})
+	}
+}
+
 // TestWhatIsSaidOfAWiderLimit: a budget of a wider limit is compared with that limit, and
 // slows its key down.
 func TestWhatIsSaidOfAWiderLimit(t *testing.T) {

@@ -362,9 +362,11 @@ func TestRefusalSlowsTheLimiterThatRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := slowed(t, 429, c.said, c.levels, &upstream.Reader{Bodies: true}); got != c.want {
-				t.Errorf("slowed %q, want %q", got, c.want)
-			}
+			synctest.Test(t, func(t *testing.T) { // A busy machine would let Peek's time pass.
+				if got := slowed(t, 429, c.said, c.levels, &upstream.Reader{Bodies: true}); got != c.want {
+					t.Errorf("slowed %q, want %q", got, c.want)
+				}
+			})
 		})
 	}
 }
@@ -387,9 +389,11 @@ func TestRefusalUnderAnotherStatus(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := slowed(t, c.status, c.said, "a b", &upstream.Reader{Bodies: true}); got != c.want {
-				t.Errorf("slowed %q, want %q", got, c.want)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				if got := slowed(t, c.status, c.said, "a b", &upstream.Reader{Bodies: true}); got != c.want {
+					t.Errorf("slowed %q, want %q", got, c.want)
+				}
+			})
 		})
 	}
 }

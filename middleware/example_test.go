@@ -59,8 +59,8 @@ func Example() {
 	}
 	// Output:
 	// 200 "2-in-1h";r=1;t=1800 ""
-	// 200 "2-in-1h";r=0;t=3600 ""
-	// 429 "2-in-1h";r=0;t=3600 "1800"
+	// 200 "2-in-1h";r=0;t=1800 ""
+	// 429 "2-in-1h";r=0;t=1800 "1800"
 }
 
 // Each customer has the limits of a plan, read per request.

@@ -22,7 +22,7 @@ func newHeaders(cfg *Config, own []weir.Limit) headers {
 	case HeadersDraft11:
 		s.policies = answer.Policies(own)
 	case HeadersDraft6:
-		s.policies = answer.PoliciesDraft6(own)
+		s.policies = answer.PoliciesDraft6([]answer.Level{{Limits: own}})
 	}
 	return s
 }

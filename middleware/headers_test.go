@@ -153,7 +153,7 @@ func TestPartitionKeys(t *testing.T) {
 func checkParams(t *testing.T, field string, params map[string]int64, l weir.Limit) {
 	t.Helper()
 	if field == "RateLimit" {
-		if params["r"] != 0 || params["t"] != 3600 || len(params) != 2 {
+		if params["r"] != 0 || params["t"] != 60 || len(params) != 2 {
 			t.Errorf("%s: %v", field, params)
 		}
 		return

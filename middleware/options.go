@@ -123,17 +123,17 @@ const (
 	//	w  seconds until q units are available again: the window, or the time that
 	//	   refills the burst; rounded up, and left out below one second
 	//	r  units left
-	//	t  seconds until the limit is as if never used, rounded up
+	//	t  seconds until more than r units are left, rounded up; under a SlidingWindow
+	//	   until q are. Of a limit that refuses its part of Retry-After
 	//
-	// A client that keeps to q units in w seconds is never refused, except under a
-	// SlidingCounter, which counts units of one window through the next, less and
-	// less. There t is up to twice w. Otherwise t is at most w, and r at most q,
-	// unless the key is paused or Settle made debt. On a refusal Retry-After takes
-	// precedence over t.
+	// A client that waits for t when r is 0 is never refused. Neither is a client that
+	// keeps to q units in w seconds, except under a SlidingCounter, which counts units
+	// of one window through the next, less and less. There t is up to twice w. Otherwise
+	// t is at most w, and r at most q, unless the key is paused or Settle made debt.
 	HeadersDraft11 HeaderStyle = iota
 	// HeadersX sets X-RateLimit-Limit, X-RateLimit-Remaining and X-RateLimit-Reset,
-	// the last in seconds from now, of one limit: of a refusal the binding one,
-	// otherwise the one with the fewest units left, also of several limiters on the way.
+	// the last as t above, of one limit: of a refusal the binding one, otherwise
+	// the one with the fewest units left, also of several limiters on the way.
 	HeadersX
 	// HeadersXEpoch is HeadersX with an X-RateLimit-Reset in seconds since 1970
 	// UTC, by this process's clock.

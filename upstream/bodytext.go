@@ -11,10 +11,10 @@ import (
 
 // bodyText is the meaning of the beginning of a refusal's body.
 type bodyText struct {
-	after   time.Duration
-	cause   Cause
-	noRetry string
-	limited bool // it says that a limit refused
+	after, least time.Duration // least: unless the headers have a time
+	cause        Cause
+	noRetry      string
+	limited      bool // it says that a limit refused
 }
 
 // complete returns c with the facts that only the body has.
@@ -124,8 +124,8 @@ var (
 		"ratethresholdexceeded", "numberofrequestshasbeenexceeded", "accesstoofrequent", "outofcallvolumequota"}
 	// throttling are parts of names alone: throttle_violation (Stack Exchange), com.amazonaws.dynamodb.v20120810#ThrottlingException.
 	throttling = []string{"toomanyrequests", "ratelimited", "throttl"}
-	// refusing are whole names or sentences: Google, Tyk, Amazon S3.
-	refusing = []string{"quotaexceeded", "dailylimitexceeded", "slowdown", "toomanyrequests"}
+	// refusing are whole names or sentences: Google, Tyk, Amazon S3, Azure Storage, Podio.
+	refusing = []string{"quotaexceeded", "dailylimitexceeded", "slowdown", "toomanyrequests", "serverbusy", "ratelimit"}
 	// crowded are parts of sentences about calls under way: Mailchimp, Anthropic, NetSuite, Moonshot AI, Okta.
 	crowded = []string{"simultaneous connections", "concurrent connections has exceeded", "concurrent request limit exceeded", "organization concurrency", "too many concurrent requests"}
 )
@@ -151,7 +151,7 @@ func refuses(s string) bool { return slices.Contains(refusing, s) || hasAny(s, e
 func (t *bodyText) message(s string) {
 	s = strings.ToLower(s)
 	if hasAny(s, []string{"secondary rate limit", "abuse detection mechanism"}) {
-		t.cause.Limit, t.limited = "secondary", true
+		t.cause.Limit, t.limited, t.least = "secondary", true, time.Minute // GitHub asks for it.
 	}
 	t.limited = t.limited || refuses(joined(s))
 	t.cause.Concurrent = t.cause.Concurrent || hasAny(s, crowded)
@@ -165,7 +165,7 @@ func (t *bodyText) message(s string) {
 // wait keeps the longest wait. s begins with a duration, or with a number of the unit that
 // follows, or else of unit.
 func (t *bodyText) wait(s string, unit time.Duration) {
-	between := func(r rune) bool { return strings.ContainsRune(" \t\r\n,;!~()<>\"", r) }
+	between := func(r rune) bool { return strings.ContainsRune(" \t\r\n,;!~()<>\"'", r) }
 	words := append(strings.FieldsFunc(strings.ToLower(s[:min(len(s), maxTimeLength)]), between), "", "")
 	for i := range words {
 		words[i] = strings.TrimRight(words[i], ".:")

@@ -58,8 +58,8 @@
 // Retry-After-Ms, X-Ms-Retry-After-Ms, X-Retry-After, X-Retry-In, X-RateLimit-Retry-After
 // and the like: milliseconds first, then Retry-After itself. Of a list the longest counts.
 //
-// Bodies are read if Reader.Bodies is set: the beginning of a 400, 403, 418, 420,
-// 429, 503 or 529, for upstreams that say only there how long to wait (Gemini, Telegram), or
+// Bodies are read if Reader.Bodies is set: the beginning of a 400, 403, 418, 420, 429, 503 or
+// a 5xx of no standard, for upstreams that say only there how long to wait (Gemini, Telegram), or
 // that a limit refused at all (GitHub's secondary limits, Google, Amazon, Meta, Stack Exchange).
 //
 // # Which limit refused

@@ -39,8 +39,8 @@ func peek(resp *http.Response) {
 	b.late.Store(true)
 }
 
-// errorNames are headers with the name of an error: Amazon, Mashery.
-var errorNames = [...]string{"X-Amzn-Errortype", "X-Mashery-Error-Code"}
+// errorNames are headers with the name of an error: Amazon, Mashery, Azure Storage.
+var errorNames = [...]string{"X-Amzn-Errortype", "X-Mashery-Error-Code", "X-Ms-Error-Code"}
 
 // peeked returns the meaning of a body's beginning, and of headers like parts of one: the
 // name of an error, and Meta's minutes until the calls of a kind are no longer refused.

@@ -10,8 +10,8 @@ import (
 // Signal is the state of an upstream's limits by one response.
 type Signal struct {
 	// Refused: the upstream refused the request because of its limits. The status is
-	// 429, or it is 403, 418, 420, 503 or 529 together with a Retry-After or a budget
-	// with nothing left, or the body (see Reader.Bodies), X-Amzn-Errortype or X-Mashery-Error-Code of an error says so.
+	// 429, or it is 403, 418, 420, 503 or a 5xx of no standard together with a Retry-After or a budget with
+	// nothing left, or the body (see Reader.Bodies), X-Amzn-Errortype and the like of an error say so.
 	Refused bool
 	// Pause is how long to send nothing under the same key. 0: no pause, or a refusal
 	// without a duration. Never negative, at most Reader.MaxPause.
@@ -53,10 +53,10 @@ func pause(refused bool, status int, after time.Duration, budgets []Budget) time
 	return max(renewed, 0)
 }
 
-// ambiguous reports whether a status needs further evidence to be a refusal by a
-// limit. 420 ("Enhance Your Calm") and 529 ("overloaded") are in no standard.
+// ambiguous reports whether a status needs further evidence to be a refusal by a limit. Of those in no
+// standard 420 ("Enhance Your Calm") does, and all from 500 on: 509 (OpenStreetMap), 529 (Anthropic), 599 (OpenSea).
 func ambiguous(status int) bool {
-	return slices.Contains([]int{http.StatusForbidden, http.StatusTeapot, http.StatusServiceUnavailable, 420, 529}, status)
+	return slices.Contains([]int{http.StatusForbidden, http.StatusTeapot, 420, http.StatusServiceUnavailable}, status) || status > 500 && http.StatusText(status) == ""
 }
 
 // cached reports whether a response comes from a cache. The first value of Age

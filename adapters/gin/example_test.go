@@ -70,8 +70,8 @@ func ExampleKey() {
 	}
 	// Output:
 	// signed-for-ann 200 "pro";r=1;t=30
-	// signed-for-ann 200 "pro";r=0;t=60
-	// signed-for-ann 429 "pro";r=0;t=60
+	// signed-for-ann 200 "pro";r=0;t=30
+	// signed-for-ann 429 "pro";r=0;t=30
 	// signed-for-bob 200 "pro";r=1;t=30
 }
 

@@ -109,7 +109,7 @@ func TestStreamMessages(t *testing.T) {
 		if retry := detail[*errdetails.RetryInfo](err).GetRetryDelay().AsDuration(); retry != 20*time.Second {
 			t.Errorf("RetryInfo %v", retry)
 		}
-		if tr := cs.Trailer(); len(tr.Get("retry-after")) != 1 || tr.Get("retry-after")[0] != "20" || tr.Get("ratelimit")[0] != `"3-in-1m";r=0;t=60` {
+		if tr := cs.Trailer(); len(tr.Get("retry-after")) != 1 || tr.Get("retry-after")[0] != "20" || tr.Get("ratelimit")[0] != `"3-in-1m";r=0;t=20` {
 			t.Errorf("trailer %v", tr)
 		}
 		synctest.Wait()

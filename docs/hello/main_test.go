@@ -23,8 +23,8 @@ func Example() {
 	// Output:
 	// 200 map[Content-Type:[text/plain; charset=utf-8] Ratelimit:["2-in-1m";r=1;t=30] Ratelimit-Policy:["2-in-1m";q=2;w=60]]
 	// hello
-	// 200 map[Content-Type:[text/plain; charset=utf-8] Ratelimit:["2-in-1m";r=0;t=60] Ratelimit-Policy:["2-in-1m";q=2;w=60]]
+	// 200 map[Content-Type:[text/plain; charset=utf-8] Ratelimit:["2-in-1m";r=0;t=30] Ratelimit-Policy:["2-in-1m";q=2;w=60]]
 	// hello
-	// 429 map[Cache-Control:[no-store] Content-Length:[193] Content-Type:[application/problem+json] Ratelimit:["2-in-1m";r=0;t=60] Ratelimit-Policy:["2-in-1m";q=2;w=60] Retry-After:[30]]
+	// 429 map[Cache-Control:[no-store] Content-Length:[193] Content-Type:[application/problem+json] Ratelimit:["2-in-1m";r=0;t=30] Ratelimit-Policy:["2-in-1m";q=2;w=60] Retry-After:[30]]
 	// {"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Request cannot be satisfied as assigned quota has been exceeded","status":429,"violated-policies":["2-in-1m"]}
 }

@@ -24,14 +24,14 @@ func Example() {
 	// > x-api-key: free-key
 	// < OK
 	// < ratelimit-policy: "free";q=2;w=60
-	// < ratelimit: "free";r=0;t=60
+	// < ratelimit: "free";r=0;t=30
 	// hello, world
 	//
 	// > Greeter/Hello
 	// > x-api-key: free-key
 	// < ResourceExhausted
 	// < ratelimit-policy: "free";q=2;w=60
-	// < ratelimit: "free";r=0;t=60
+	// < ratelimit: "free";r=0;t=30
 	// < retry-after: 30
 	// < QuotaFailure: The call is over the limit free.
 	// < RetryInfo: 30s
@@ -44,7 +44,7 @@ func Example() {
 	// you said message 4
 	// < ResourceExhausted
 	// < ratelimit-policy: "pro";q=4;w=60, "pro-daily";q=10000;w=86400
-	// < ratelimit: "pro";r=0;t=60, "pro-daily";r=9996;t=35
+	// < ratelimit: "pro";r=0;t=15, "pro-daily";r=9996;t=9
 	// < retry-after: 15
 	// < QuotaFailure: The call is over the limit pro.
 	// < RetryInfo: 15s
@@ -61,7 +61,7 @@ func Example() {
 	// > x-api-key: free-key
 	// < ResourceExhausted
 	// < ratelimit-policy: "free";q=2;w=60
-	// < ratelimit: "free";r=0;t=60
+	// < ratelimit: "free";r=0;t=30
 	// < retry-after: 30
 	// < QuotaFailure: The call is over the limit free.
 	// < RetryInfo: 30s

@@ -24,14 +24,14 @@ func Example() {
 	// > X-API-Key: free-key
 	// < 200 OK
 	// < RateLimit-Policy: "free";q=2;w=60
-	// < RateLimit: "free";r=0;t=60
+	// < RateLimit: "free";r=0;t=30
 	// hello
 	//
 	// > GET /hello
 	// > X-API-Key: free-key
 	// < 429 Too Many Requests
 	// < RateLimit-Policy: "free";q=2;w=60
-	// < RateLimit: "free";r=0;t=60
+	// < RateLimit: "free";r=0;t=30
 	// < Retry-After: 30
 	// {"type":"https://iana.org/assignments/http-problem-types#quota-exceeded","title":"Request cannot be satisfied as assigned quota has been exceeded","status":429,"violated-policies":["free"]}
 	//

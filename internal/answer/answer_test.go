@@ -76,18 +76,18 @@ func TestHeaders(t *testing.T) {
 	}{
 		"draft 11": {state, nil, func(d *answer.Decision, h http.Header, v *answer.Values) { d.SetDraft11(h, v, "", nil) }, map[string]string{
 			"Ratelimit-Policy": policies,
-			"Ratelimit":        `"10-in-1m";r=0;t=60, "day";r=7;t=1, "\"all\"";r=0;t=3600`,
+			"Ratelimit":        `"10-in-1m";r=0;t=1, "day";r=7;t=1, "\"all\"";r=0;t=3`,
 		}},
 		"draft 11, known policies": {state, nil, func(d *answer.Decision, h http.Header, v *answer.Values) { d.SetDraft11(h, v, "known", nil) }, map[string]string{
 			"Ratelimit-Policy": "known",
-			"Ratelimit":        `"10-in-1m";r=0;t=60, "day";r=7;t=1, "\"all\"";r=0;t=3600`,
+			"Ratelimit":        `"10-in-1m";r=0;t=1, "day";r=7;t=1, "\"all\"";r=0;t=3`,
 		}},
 		"draft 11, of the binding limit alone": {binding, nil, func(d *answer.Decision, h http.Header, v *answer.Values) { d.SetDraft11(h, v, "", nil) },
 			map[string]string{"Ratelimit-Policy": policies}},
 		"draft 11, after another limiter": {state, map[string]string{"Ratelimit-Policy": "a", "Ratelimit": "b"},
 			func(d *answer.Decision, h http.Header, v *answer.Values) { d.SetDraft11(h, v, "", nil) }, map[string]string{
 				"Ratelimit-Policy": "a & " + policies,
-				"Ratelimit":        `b & "10-in-1m";r=0;t=60, "day";r=7;t=1, "\"all\"";r=0;t=3600`,
+				"Ratelimit":        `b & "10-in-1m";r=0;t=1, "day";r=7;t=1, "\"all\"";r=0;t=3`,
 			}},
 		"draft 6": {binding, nil, func(d *answer.Decision, h http.Header, v *answer.Values) { d.SetDraft6(h, v, "") },
 			with(x("Ratelimit", "100", "7", "91"), oldPolicies)},
@@ -95,15 +95,17 @@ func TestHeaders(t *testing.T) {
 			with(x("Ratelimit", "100", "7", "91"), "known")},
 		"X":                      {binding, nil, x11, x("X-Ratelimit", "100", "7", "91")},
 		"X, no state":            {weir.Decision{Allowed: true}, nil, x11, nil},
-		"X, of the fewest units": {several, nil, x11, x("X-Ratelimit", "10", "2", "60")},
+		"X, of the fewest units": {several, nil, x11, x("X-Ratelimit", "10", "2", "18")},
 		"draft 6, of the fewest units": {several, nil, func(d *answer.Decision, h http.Header, v *answer.Values) { d.SetDraft6(h, v, "") },
-			with(x("Ratelimit", "10", "2", "60"), oldPolicies)},
+			with(x("Ratelimit", "10", "2", "18"), oldPolicies)},
 		"X, epoch, of the fewest units": {several, nil, func(d *answer.Decision, h http.Header, v *answer.Values) { d.SetX(h, v, time.Unix(1000, 0)) },
-			x("X-Ratelimit", "10", "2", "1060")},
-		"X, less outside":     {binding, x("X-Ratelimit", "9", "7", "1"), x11, x("X-Ratelimit", "9", "7", "1")},
+			x("X-Ratelimit", "10", "2", "1018")},
+		"X, less outside":     {binding, x("X-Ratelimit", "9", "6", "1"), x11, x("X-Ratelimit", "9", "6", "1")},
+		"X, as much outside":  {binding, x("X-Ratelimit", "9", "7", "1"), x11, x("X-Ratelimit", "100", "7", "91")},
+		"X, until later":      {binding, x("X-Ratelimit", "9", "7", "92"), x11, x("X-Ratelimit", "9", "7", "92")},
 		"X, more outside":     {binding, x("X-Ratelimit", "9", "8", "1"), x11, x("X-Ratelimit", "100", "7", "91")},
 		"X, nonsense outside": {binding, x("X-Ratelimit", "9", "few", "1"), x11, x("X-Ratelimit", "100", "7", "91")},
-		"X, refused inside":   {state, x("X-Ratelimit", "9", "0", "1"), x11, x("X-Ratelimit", "1000", "0", "3600")},
+		"X, refused inside":   {state, x("X-Ratelimit", "9", "0", "1"), x11, x("X-Ratelimit", "1000", "0", "3")},
 		"X, epoch": {binding, nil, func(d *answer.Decision, h http.Header, v *answer.Values) { d.SetX(h, v, time.Unix(1000, 0)) },
 			x("X-Ratelimit", "100", "7", "1091")},
 	} {
@@ -130,8 +132,87 @@ func TestKnownPolicies(t *testing.T) {
 	if got := answer.Policies(limits); got != policies {
 		t.Errorf("draft 11: %s", got)
 	}
-	if got := answer.PoliciesDraft6(limits); got != oldPolicies {
+	if got := answer.PoliciesDraft6(levels); got != oldPolicies {
 		t.Errorf("draft 6: %s", got)
+	}
+}
+
+// TestPoliciesDraft6: each has a window, and no two have one number of units, as the draft demands.
+func TestPoliciesDraft6(t *testing.T) {
+	t.Parallel()
+	levels := []answer.Level{
+		{Limits: []weir.Limit{weir.PerMinute(10), weir.PerSecond(10), weir.Per(100, 100*time.Millisecond)}},
+		{Limits: []weir.Limit{weir.PerHour(10), weir.PerMinute(5).WithBurst(100)}},
+	}
+	if got, want := answer.PoliciesDraft6(levels), "10;w=3600, 100;w=1200"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got := answer.PoliciesDraft6(levels[:1]); got != "10;w=60, 100;w=1" {
+		t.Errorf("of one level: %s", got)
+	}
+	if l := levels[0].Limits; l[0] != weir.PerMinute(10) {
+		t.Errorf("the limits are in another order: %v", l)
+	}
+}
+
+// TestUntilMore: the reset is the time until there are more units than are left.
+func TestUntilMore(t *testing.T) {
+	t.Parallel()
+	const s = time.Second
+	for name, tt := range map[string]struct {
+		limit     weir.Limit
+		remaining int64
+		reset     time.Duration
+		retry     time.Duration
+		degraded  bool
+		want      int
+	}{
+		"never used":                                {weir.PerMinute(10), 10, 0, 0, false, 0},
+		"one unit used":                             {weir.PerMinute(10), 9, 4 * s, 0, false, 4},
+		"the unit before":                           {weir.PerMinute(10), 0, 58 * s, 0, false, 4},
+		"nothing left, a larger burst":              {weir.PerMinute(10).WithBurst(100), 0, 598 * s, 0, false, 4},
+		"thirds of a second":                        {weir.PerSecond(3), 0, s, 0, false, 1},
+		"debt":                                      {weir.PerMinute(10), 0, 120 * s, 0, false, 66},
+		"a brake holds units back":                  {weir.PerMinute(10), 0, 7 * s, 0, false, 7},
+		"a part of a limit":                         {weir.PerMinute(10), 0, 58 * s, 0, true, 58},
+		"a refusal":                                 {weir.PerMinute(10), 2, 48 * s, 18 * s, false, 18},
+		"a refusal of a part":                       {weir.PerMinute(10), 0, 58 * s, 9 * s, true, 9},
+		"a refusal for ever":                        {weir.PerMinute(10), 9, 4 * s, store.Never, false, 4},
+		"a fixed window":                            {weir.PerMinute(10).By(weir.FixedWindow), 9, 58 * s, 0, false, 58},
+		"an aligned window":                         {weir.PerMinute(10).By(weir.AlignedWindow), 0, 58 * s, 0, false, 58},
+		"a sliding window, which does not know":     {weir.PerMinute(10).By(weir.SlidingWindow), 0, 60 * s, 0, false, 60},
+		"a sliding counter: used in this window":    {weir.PerMinute(10).By(weir.SlidingCounter), 0, 90 * s, 0, false, 37},
+		"… one unit":                                {weir.PerMinute(10).By(weir.SlidingCounter), 9, 90 * s, 0, false, 90},
+		"a sliding counter: used in the one before": {weir.PerMinute(10).By(weir.SlidingCounter), 3, 50 * s, 0, false, 50},
+	} {
+		d := weir.Decision{Allowed: tt.retry == 0, Degraded: tt.degraded, Limit: tt.limit, Remaining: tt.remaining, ResetAfter: tt.reset, RetryAfter: tt.retry}
+		if tt.retry == store.Never {
+			d.Reason = weir.ReasonNeverFits
+		}
+		h := http.Header{}
+		(&answer.Decision{Decision: &d, Levels: []answer.Level{{Limits: []weir.Limit{tt.limit}}}}).SetX(h, new(answer.Values), time.Time{})
+		if got, want := h.Get("X-RateLimit-Reset"), strconv.Itoa(tt.want); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}
+
+// TestTheLastLimitIsShown: of several limits with nothing left, the single headers show the one
+// that has more units last.
+func TestTheLastLimitIsShown(t *testing.T) {
+	t.Parallel()
+	none := several
+	none.Remaining, none.ResetAfter = 0, 24*time.Hour
+	none.Charges = []store.ChargeState{{ResetAfter: time.Minute}, {ResetAfter: 24 * time.Hour}, {Remaining: 400}}
+	h := http.Header{}
+	decision(none).SetX(h, new(answer.Values), time.Time{})
+	if got := h.Get("X-RateLimit-Reset"); got != "864" {
+		t.Errorf("X-RateLimit-Reset: %s", got)
+	}
+	none.Limit, none.ResetAfter = weir.PerMinute(10), time.Minute
+	decision(none).SetX(h, new(answer.Values), time.Time{})
+	if got := h.Get("X-RateLimit-Reset"); got != "864" {
+		t.Errorf("X-RateLimit-Reset: %s, if the minute binds", got)
 	}
 }
 

@@ -5,6 +5,7 @@ package answer
 import (
 	"cmp"
 	"iter"
+	"time"
 
 	"github.com/goweir/weir"
 )
@@ -62,15 +63,35 @@ func (d *Decision) Warning() (weir.Decision, bool) {
 }
 
 // single returns the decision about the limit that alone has headers: of a refusal the
-// binding one, otherwise the first with the fewest units, as the next calls can take no more.
+// binding one. Otherwise it is the one with the fewest units, as the next calls can take no
+// more, and of several the one that has more units last.
 func (d *Decision) single() weir.Decision {
 	fewest := *d.Decision
 	for i := range d.states() {
-		if one := d.about(i); d.Allowed && one.Remaining < fewest.Remaining {
+		if one := d.about(i); d.Allowed && cmp.Or(cmp.Compare(one.Remaining, fewest.Remaining), cmp.Compare(untilMore(&fewest), untilMore(&one))) < 0 {
 			fewest = one
 		}
 	}
 	return fewest
+}
+
+// untilMore returns the time until the decision's limit has more units than Remaining: the
+// reset that the drafts mean. It is longer if the decision does not tell: of a sliding window,
+// or of a part of a limit.
+func untilMore(d *weir.Decision) time.Duration {
+	l, after, used := &d.Limit, d.ResetAfter, d.Limit.Max()-d.Remaining
+	switch {
+	case d.RetryAfter > 0 && d.Reason != weir.ReasonNeverFits:
+		return d.RetryAfter
+	case d.Degraded, used <= 0:
+	case l.Algorithm == weir.GCRA:
+		if behind, _ := span(l, used-1); behind < after { // Otherwise a brake holds the units back.
+			return after - behind
+		}
+	case l.Algorithm == weir.SlidingCounter && after > l.Period: // The next window gives back units of this one.
+		return min(after, after-l.Period+l.Period/time.Duration(used)+time.Microsecond)
+	}
+	return after
 }
 
 // Violated lists the limits that refuse, by the name of the policy and of its

@@ -2,7 +2,6 @@ package answer
 
 import (
 	"encoding/base64"
-	"math/bits"
 	"net/http"
 	"time"
 
@@ -10,29 +9,23 @@ import (
 	"github.com/goweir/weir/internal/digest"
 )
 
-// The fields' names in the form that http.Header stores.
-const (
-	headerPolicy = "Ratelimit-Policy"
-	headerState  = "Ratelimit"
-)
-
-// SetDraft11 adds RateLimit-Policy to the response's headers, and RateLimit if the
-// decision has the state of every limit: the fields of
-// draft-ietf-httpapi-ratelimit-headers-11. The policies of all levels are one
-// list, and their states another. policies are the former if they are known,
+// SetDraft11 adds RateLimit-Policy to the response's headers, and RateLimit if the decision has
+// the state of every limit: the fields of draft-ietf-httpapi-ratelimit-headers-11. The policies of
+// all levels are one list, and their states another. policies are the former if they are known,
 // without a pk.
 func (d *Decision) SetDraft11(h http.Header, v *Values, policies string, pks *Partitions) {
 	p, s := make([]byte, 0, 160), make([]byte, 0, 160)
-	tell, listed, charge := d.states() > 0, policies != "" && pks == nil, 0
+	tell, listed, n := d.states() > 0, policies != "" && pks == nil, 0
 	for i := range d.Levels {
 		limits, pk := d.Levels[i].Limits, pks.param(&d.Levels[i])
 		if !listed {
 			p = appendPolicies(p, limits, pk)
 		}
-		if tell {
-			s = d.appendStates(s, limits, charge, pk)
+		for ; tell && len(limits) > 0; limits, n = limits[1:], n+1 {
+			one := d.about(n)
+			s = appendParam(appendString(appendComma(s), one.Limit.Policy()), ";r=", one.Remaining)
+			s = append(appendParam(s, ";t=", seconds(untilMore(&one))), pk...)
 		}
-		charge += len(limits)
 	}
 	if !listed {
 		policies = string(p)
@@ -49,52 +42,12 @@ func Policies(limits []weir.Limit) string { return string(appendPolicies(nil, li
 // appendPolicies appends the RateLimit-Policy field's members, which are the same
 // whatever is decided.
 func appendPolicies(b []byte, limits []weir.Limit, pk string) []byte {
-	for _, l := range limits {
-		if len(b) > 0 {
-			b = append(b, ", "...)
+	for i := range limits {
+		l := &limits[i]
+		b = appendParam(appendString(appendComma(b), l.Policy()), ";q=", l.Max())
+		if w := window(l); w >= time.Second { // w is not for less.
+			b = appendParam(b, ";w=", seconds(w))
 		}
-		b = appendString(b, l.Policy())
-		b = append(b, ";q="...)
-		b = appendInteger(b, l.Max())
-		b = appendWindow(b, l)
-		b = append(b, pk...)
-	}
-	return b
-}
-
-// appendWindow appends the parameter w, unless it is too short for seconds.
-func appendWindow(b []byte, l weir.Limit) []byte {
-	if w := window(l); w >= time.Second {
-		b = append(b, ";w="...)
-		b = appendInteger(b, seconds(w))
-	}
-	return b
-}
-
-// window returns the time in which a limit grants Max units again and again.
-func window(l weir.Limit) time.Duration {
-	hi, lo := bits.Mul64(uint64(l.Max()), uint64(l.Period))
-	// A valid limit fills its burst within store.MaxPeriod: this fits.
-	q, rest := bits.Div64(hi, lo, uint64(l.Rate))
-	if rest > 0 {
-		q++
-	}
-	return time.Duration(q)
-}
-
-// appendStates appends the RateLimit field's members of limits, whose charges begin with
-// the one of that number.
-func (d *Decision) appendStates(b []byte, limits []weir.Limit, charge int, pk string) []byte {
-	for i, l := range limits {
-		if len(b) > 0 {
-			b = append(b, ", "...)
-		}
-		c := d.Charge(charge + i)
-		b = appendString(b, l.Policy())
-		b = append(b, ";r="...)
-		b = appendInteger(b, c.Remaining)
-		b = append(b, ";t="...)
-		b = appendInteger(b, seconds(c.ResetAfter))
 		b = append(b, pk...)
 	}
 	return b

@@ -49,19 +49,12 @@ func write(w http.ResponseWriter, r *http.Request, status int, v *Values, body [
 // lists the policies that a request violated.
 type problemType struct{ uri, title string }
 
+const registry = "https://iana.org/assignments/http-problem-types#"
+
 var (
-	quotaExceeded = problemType{
-		"https://iana.org/assignments/http-problem-types#quota-exceeded",
-		"Request cannot be satisfied as assigned quota has been exceeded",
-	}
-	reducedCapacity = problemType{
-		"https://iana.org/assignments/http-problem-types#temporary-reduced-capacity",
-		"Request cannot be satisfied due to temporary server capacity constraints",
-	}
-	abnormalUsage = problemType{
-		"https://iana.org/assignments/http-problem-types#abnormal-usage-detected",
-		"Request not satisfied due to detection of abnormal request pattern",
-	}
+	quotaExceeded   = problemType{registry + "quota-exceeded", "Request cannot be satisfied as assigned quota has been exceeded"}
+	reducedCapacity = problemType{registry + "temporary-reduced-capacity", "Request cannot be satisfied due to temporary server capacity constraints"}
+	abnormalUsage   = problemType{registry + "abnormal-usage-detected", "Request not satisfied due to detection of abnormal request pattern"}
 )
 
 // problemType returns the type of a refusal. A limit that was decided without its

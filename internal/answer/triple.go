@@ -1,7 +1,9 @@
 package answer
 
 import (
+	"cmp"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -26,44 +28,47 @@ func (d *Decision) SetX(h http.Header, v *Values, now time.Time) { xTriple.set(h
 // if it is known.
 func (d *Decision) SetDraft6(h http.Header, v *Values, policies string) {
 	if policies == "" {
-		b := make([]byte, 0, 160)
-		for i := range d.Levels {
-			b = appendDraft6(b, d.Levels[i].Limits)
-		}
-		policies = string(b)
+		policies = PoliciesDraft6(d.Levels)
 	}
 	v.add(h, headerPolicy, policies)
 	draft6Triple.set(h, v, d.single(), time.Time{})
 }
 
-// PoliciesDraft6 returns the value of SetDraft6's RateLimit-Policy.
-func PoliciesDraft6(limits []weir.Limit) string { return string(appendDraft6(nil, limits)) }
-
-func appendDraft6(b []byte, limits []weir.Limit) []byte {
-	for _, l := range limits {
-		if len(b) > 0 {
-			b = append(b, ", "...)
-		}
-		b = appendInteger(b, l.Max())
-		b = appendWindow(b, l)
+// PoliciesDraft6 returns the value of SetDraft6's RateLimit-Policy. The draft demands w, and
+// one policy for each number of units: the longest window holds for the others.
+func PoliciesDraft6(levels []Level) string {
+	var few [8]weir.Limit
+	limits, b := few[:0], make([]byte, 0, 160)
+	for i := range levels {
+		limits = append(limits, levels[i].Limits...)
 	}
-	return b
+	slices.SortFunc(limits, func(l, m weir.Limit) int {
+		return cmp.Or(cmp.Compare(l.Max(), m.Max()), cmp.Compare(window(&m), window(&l)))
+	})
+	for _, l := range slices.CompactFunc(limits, func(l, m weir.Limit) bool { return l.Max() == m.Max() }) {
+		b = appendParam(appendInteger(appendComma(b), l.Max()), ";w=", seconds(window(&l)))
+	}
+	return string(b)
 }
 
 // set sets three headers of a decision's limit, unless another limiter on the way has set
-// them and has no more remaining. The reset is in seconds since 1970 if there is a now.
+// them and has less remaining, or as much until later. The reset is in seconds since 1970 if
+// there is a now.
 func (names *triple) set(h http.Header, v *Values, d weir.Decision, now time.Time) {
 	if d.Limit.Rate == 0 {
 		return // Decided without the store, which alone knows the state.
 	}
-	if before := h[names.remaining]; d.Allowed && len(before) > 0 {
-		if r, err := strconv.ParseInt(before[0], 10, 64); err == nil && r <= d.Remaining {
+	after := untilMore(&d)
+	reset := seconds(after)
+	if !now.IsZero() {
+		reset = now.Add(after).Add(time.Second - 1).Unix()
+	}
+	if len(h[names.remaining]) > 0 && d.Allowed {
+		r, err := strconv.ParseInt(h.Get(names.remaining), 10, 64)
+		until, _ := strconv.ParseInt(h.Get(names.reset), 10, 64)
+		if err == nil && (r < d.Remaining || r == d.Remaining && until >= reset) {
 			return
 		}
-	}
-	reset := seconds(d.ResetAfter)
-	if !now.IsZero() {
-		reset = now.Add(d.ResetAfter).Add(time.Second - 1).Unix()
 	}
 	b := appendInteger(make([]byte, 0, 64), d.Limit.Max())
 	i := len(b)

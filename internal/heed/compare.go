@@ -81,9 +81,8 @@ func limits(s *upstream.Signal, bookings []Booking) func(yield func(*store.Limit
 	}
 }
 
-// guess takes our window for the lower limit's. But units that are left for a far shorter
-// time belong to another window, which is not known. An earlier brake stays as it was
-// while its end draws near.
+// guess takes our window for the lower limit's. If it is not sure, the units left last until the reset. But units
+// left for a far shorter time belong to another, unknown window. An earlier brake stays while its end draws near.
 func (c *comparison) guess(s *upstream.Signal, window, advertised time.Duration) {
 	gap := window / time.Duration(s.Limit)
 	sure := s.Reset > window/2 || isAdvertised(gap, advertised)
@@ -92,8 +91,8 @@ func (c *comparison) guess(s *upstream.Signal, window, advertised time.Duration)
 		return
 	}
 	c.window, c.lowered = window, spaced(gap)
-	if c.brief = !sure && !s.Refused; !sure {
-		c.lowered = min(c.lowered, s.Reset)
+	if c.brief = !sure; c.brief {
+		c.lowered = min(c.lowered, s.Reset/time.Duration(max(s.Remaining, 1)))
 	}
 }
 

@@ -96,6 +96,10 @@ func TestWhatRealAPIsSay(t *testing.T) {
 			bookings: []heed.Booking{gapped(on(perHour(5000)), time.Second)},
 			want:     store.Brake{Tell: true},
 		},
+		"a lower limit of half our window: the units left last until the reset": {
+			status: 200, said: headers("X-RateLimit-Limit", "30", "X-RateLimit-Remaining", "20", "X-RateLimit-Reset", "22"), bookings: []heed.Booking{on(perMinute(120))},
+			want: store.Brake{Tell: true, Gap: 1100 * time.Millisecond, GapFor: 22 * time.Second},
+		},
 		"GitHub: others have used most of it": {
 			status: 200, said: headers("X-RateLimit-Limit", "5000", "X-RateLimit-Remaining", "100", "X-RateLimit-Reset", "1777637000"),
 			bookings: []heed.Booking{on(perHour(5000))}, doubtful: true,
@@ -165,7 +169,7 @@ func TestWhatRealAPIsSay(t *testing.T) {
 		"tollbooth: our rate, by the second": {
 			status: 200, said: headers("RateLimit-Limit", "5", "RateLimit-Remaining", "3", "RateLimit-Reset", "1"),
 			bookings: []heed.Booking{on(store.Per(20, 4*time.Second))},
-			want:     store.Brake{Tell: true, Gap: spaced(800 * time.Millisecond), GapFor: time.Second},
+			want:     store.Brake{Tell: true, Gap: time.Second / 3, GapFor: time.Second},
 		},
 		"Shopify: a bucket larger than ours": {
 			status: 200, said: headers("X-Shopify-Shop-Api-Call-Limit", "32/40"), bookings: []heed.Booking{on(perSecond(2).WithBurst(38))}, doubtful: true,
@@ -237,7 +241,7 @@ func TestWhatRealAPIsSay(t *testing.T) {
 		"GitHub: a refused search pauses its key": {
 			status: 403, said: headers("X-RateLimit-Limit", "30", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "1777636860", "X-RateLimit-Resource", "search"),
 			bookings: []heed.Booking{on(perHour(5000))},
-			want:     store.Brake{Pause: time.Minute, Slack: slack, Tell: true, Gap: time.Minute, GapFor: maxPause},
+			want:     store.Brake{Pause: time.Minute, Slack: slack, Tell: true, Gap: time.Minute, GapFor: time.Minute},
 		},
 		"X: nothing left of an endpoint does not pause the whole host": {
 			status: 200, said: headers("x-rate-limit-limit", "75", "x-rate-limit-remaining", "0", "x-rate-limit-reset", "1777637700"),

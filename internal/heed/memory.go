@@ -1,6 +1,7 @@
 package heed
 
 import (
+	"cmp"
 	"hash/maphash"
 	"slices"
 	"sync"
@@ -99,7 +100,7 @@ func (s *Shard) Brake(key string, v View) (b store.Brake, news bool) {
 	if at > 0 && at <= told.at && key == told.key {
 		v.booking.Gap, v.late = told.gap, true
 	}
-	v.Again = v.signal.Refused && !v.signal.Cause.Concurrent && v.signal.Pause > 0 && s.again(key, min(v.signal.Pause, most))
+	v.Again = v.signal.Refused && !v.signal.Cause.Concurrent && v.signal.Pause > 0 && s.again(key, min(v.signal.Pause, most), v.booking.Limits)
 	if b, news = v.Brake(); b.Tell {
 		told.key, told.at, told.gap = key, at, b.Gap
 	}
@@ -108,14 +109,14 @@ func (s *Shard) Brake(key string, v View) (b store.Brake, news bool) {
 	return b, news
 }
 
-// again records a pause of key that the upstream asked for. It reports whether the upstream
-// refuses again soon after a pause, within that pause's length. Then its bucket is slower than
-// our limit, and with pauses alone it would refuse requests without end. The lock is held.
-func (s *Shard) again(key string, pause time.Duration) bool {
+// again records a pause of key that the upstream asked for. It reports whether the upstream refuses
+// again soon after a pause: within twice its length or our shortest period. Then its bucket is slower than
+// our limit, or smaller, and with pauses alone it would refuse requests without end. The lock is held.
+func (s *Shard) again(key string, pause time.Duration, limits []store.Limit) bool {
 	p, now := &s.paused, time.Now()
-	same, since := p.key == key, now.Sub(p.end)
-	again := same && since >= 0 && since <= p.lasted
-	if end := now.Add(pause); !same || end.After(p.end) {
+	byPeriod := func(l, m store.Limit) int { return cmp.Compare(l.Period, m.Period) }
+	again := p.key == key && !now.Before(p.end) && now.Sub(p.end) <= 2*max(p.lasted, slices.MinFunc(limits, byPeriod).Period)
+	if end := now.Add(pause); p.key != key || end.After(p.end) {
 		p.key, p.end, p.lasted = key, end, pause
 	}
 	return again

@@ -138,8 +138,8 @@ func (a answer) as(status int) answer {
 // after another.
 var (
 	first  = served(twoPerMinute("1", "30"))
-	second = served(twoPerMinute("0", "60"))
-	third  = problem(http.StatusTooManyRequests, exceeded(`"2-in-1m"`), with(twoPerMinute("0", "60"), "Retry-After", "30"))
+	second = served(twoPerMinute("0", "30"))
+	third  = problem(http.StatusTooManyRequests, exceeded(`"2-in-1m"`), with(twoPerMinute("0", "30"), "Retry-After", "30"))
 
 	unlimited    = served(nil)
 	unidentified = problem(http.StatusUnauthorized, blank(401, "The request does not say who it is from."), nil)

@@ -62,10 +62,10 @@ var requestCases = []testCase{
 		limits: []weir.Limit{weir.PerMinute(10)},
 		config: costHeader,
 		steps: []step{
-			{request: costing("7"), want: served(tenPerMinute("3", "42"))},
-			{request: costing("4"), want: limited(`"10-in-1m"`, "6", tenPerMinute("3", "42"))},
-			{request: costing("3"), want: served(tenPerMinute("0", "60"))},
-			{request: costing("0"), want: served(tenPerMinute("0", "60"))},
+			{request: costing("7"), want: served(tenPerMinute("3", "6"))},
+			{request: costing("4"), want: limited(`"10-in-1m"`, "6", tenPerMinute("3", "6"))},
+			{request: costing("3"), want: served(tenPerMinute("0", "6"))},
+			{request: costing("0"), want: served(tenPerMinute("0", "6"))},
 			{after: time.Minute, request: costing("0"), want: served(tenPerMinute("10", "0"))},
 			{request: costing("11"), want: problem(http.StatusTooManyRequests, exceeded(`"10-in-1m"`, neverDetail), tenPerMinute("10", "0"))},
 		},
@@ -105,7 +105,7 @@ var planCases = []testCase{
 			{request: on("free", "ann"), want: served(draft11(freePolicy, `"free";r=0;t=60`))},
 			{request: on("pro", "bob"), want: served(draft11(proPolicy, `"pro";r=9;t=1, "pro-day";r=999;t=87`))},
 			{request: on("free", "ann"), want: limited(`"free"`, "60", draft11(freePolicy, `"free";r=0;t=60`))},
-			{request: on("pro", "bob"), want: served(draft11(proPolicy, `"pro";r=8;t=1, "pro-day";r=998;t=173`))},
+			{request: on("pro", "bob"), want: served(draft11(proPolicy, `"pro";r=8;t=1, "pro-day";r=998;t=87`))},
 		},
 	},
 	{

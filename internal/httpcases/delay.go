@@ -28,7 +28,7 @@ var delayCases = []testCase{
 		steps: []step{
 			{request: ann, want: first},
 			{request: ann, want: second},
-			{request: ann, want: limited(`"2-in-1m"`, "30", twoPerMinute("0", "60"))},
+			{request: ann, want: limited(`"2-in-1m"`, "30", twoPerMinute("0", "30"))},
 			{after: 10 * time.Second, takes: 20 * time.Second, request: ann, want: second},
 		},
 	},
@@ -38,7 +38,7 @@ var delayCases = []testCase{
 		steps: []step{
 			{request: ann, want: first},
 			{request: ann, want: second},
-			{request: request{user: "ann", ctx: shortly}, want: limited(`"2-in-1m"`, "30", twoPerMinute("0", "60"))},
+			{request: request{user: "ann", ctx: shortly}, want: limited(`"2-in-1m"`, "30", twoPerMinute("0", "30"))},
 			{takes: 30 * time.Second, request: ann, want: second},
 		},
 	},

@@ -28,12 +28,12 @@ var headerCases = []testCase{
 		limits: []weir.Limit{weir.PerSecond(2).WithName("burst"), weir.PerDay(5).WithName("day")},
 		steps: []step{
 			{request: ann, want: served(draft11(burstAndDay, `"burst";r=1;t=1, "day";r=4;t=17280`))},
-			{request: ann, want: served(draft11(burstAndDay, `"burst";r=0;t=1, "day";r=3;t=34560`))},
-			{request: ann, want: limited(`"burst"`, "1", draft11(burstAndDay, `"burst";r=0;t=1, "day";r=3;t=34560`))},
-			{after: time.Second, request: ann, want: served(draft11(burstAndDay, `"burst";r=1;t=1, "day";r=2;t=51839`))},
-			{after: time.Second, request: ann, want: served(draft11(burstAndDay, `"burst";r=1;t=1, "day";r=1;t=69118`))},
-			{after: time.Second, request: ann, want: served(draft11(burstAndDay, `"burst";r=1;t=1, "day";r=0;t=86397`))},
-			{after: time.Second, request: ann, want: limited(`"day"`, "17276", draft11(burstAndDay, `"burst";r=2;t=0, "day";r=0;t=86396`))},
+			{request: ann, want: served(draft11(burstAndDay, `"burst";r=0;t=1, "day";r=3;t=17280`))},
+			{request: ann, want: limited(`"burst"`, "1", draft11(burstAndDay, `"burst";r=0;t=1, "day";r=3;t=17280`))},
+			{after: time.Second, request: ann, want: served(draft11(burstAndDay, `"burst";r=1;t=1, "day";r=2;t=17279`))},
+			{after: time.Second, request: ann, want: served(draft11(burstAndDay, `"burst";r=1;t=1, "day";r=1;t=17278`))},
+			{after: time.Second, request: ann, want: served(draft11(burstAndDay, `"burst";r=1;t=1, "day";r=0;t=17277`))},
+			{after: time.Second, request: ann, want: limited(`"day"`, "17276", draft11(burstAndDay, `"burst";r=2;t=0, "day";r=0;t=17276`))},
 		},
 	},
 	{
@@ -94,8 +94,8 @@ var xHeaderCases = []testCase{
 		config: xStyle,
 		steps: []step{
 			{request: ann, want: served(x("2", "1", "30"))},
-			{request: ann, want: served(x("2", "0", "60"))},
-			{request: ann, want: limited(`"2-in-1m"`, "30", x("2", "0", "60"))},
+			{request: ann, want: served(x("2", "0", "30"))},
+			{request: ann, want: limited(`"2-in-1m"`, "30", x("2", "0", "30"))},
 		},
 	},
 	{
@@ -104,9 +104,9 @@ var xHeaderCases = []testCase{
 		limits: []weir.Limit{weir.PerSecond(2), weir.PerHour(3)},
 		steps: []step{
 			{request: ann, want: served(x("2", "1", "1"))},
-			{after: time.Second, request: ann, want: served(x("3", "1", "2399"))},
-			{after: time.Second, request: ann, want: served(x("3", "0", "3598"))},
-			{after: time.Second, request: ann, want: limited(`"3-in-1h"`, "1197", x("3", "0", "3597"))},
+			{after: time.Second, request: ann, want: served(x("3", "1", "1199"))},
+			{after: time.Second, request: ann, want: served(x("3", "0", "1198"))},
+			{after: time.Second, request: ann, want: limited(`"3-in-1h"`, "1197", x("3", "0", "1197"))},
 		},
 	},
 	{

@@ -104,7 +104,7 @@ var identityCases = []testCase{
 			{request: ann, want: first},
 			{request: ann, want: second},
 			{after: 30*time.Second - time.Microsecond, request: ann, want: problem(http.StatusTooManyRequests,
-				exceeded(`"2-in-1m"`), with(twoPerMinute("0", "31"), "Retry-After", "1"))},
+				exceeded(`"2-in-1m"`), with(twoPerMinute("0", "1"), "Retry-After", "1"))},
 			{after: time.Microsecond, request: ann, want: second},
 			{request: bob, want: first},
 		},

@@ -47,14 +47,14 @@ var levelCases = []testCase{
 		more: withLevels(),
 		steps: []step{
 			{request: inTeam("ann", "blue"), want: served(leveled("r=1;t=30", "r=2;t=1200", "r=3;t=900"))},
-			{request: inTeam("ann", "blue"), want: served(leveled("r=0;t=60", "r=1;t=2400", "r=2;t=1800"))},
-			{request: inTeam("ann", "blue"), want: limited(`"2-in-1m"`, "30", leveled("r=0;t=60", "r=1;t=2400", "r=2;t=1800"))},
-			{request: inTeam("bob", "blue"), want: served(leveled("r=1;t=30", "r=0;t=3600", "r=1;t=2700"))},
-			{request: inTeam("bob", "blue"), want: limited(`"3-in-1h"`, "1200", leveled("r=1;t=30", "r=0;t=3600", "r=1;t=2700"))},
-			{request: inTeam("ann", "blue"), want: limited(`"2-in-1m","3-in-1h"`, "1200", leveled("r=0;t=60", "r=0;t=3600", "r=1;t=2700"))},
-			{request: inTeam("cyd", "red"), want: served(leveled("r=1;t=30", "r=2;t=1200", "r=0;t=3600"))},
-			{request: inTeam("cyd", "red"), want: limited(`"everybody"`, "900", leveled("r=1;t=30", "r=2;t=1200", "r=0;t=3600"))},
-			{after: 900 * time.Second, request: inTeam("cyd", "red"), want: served(leveled("r=1;t=30", "r=1;t=1500", "r=0;t=3600"))},
+			{request: inTeam("ann", "blue"), want: served(leveled("r=0;t=30", "r=1;t=1200", "r=2;t=900"))},
+			{request: inTeam("ann", "blue"), want: limited(`"2-in-1m"`, "30", leveled("r=0;t=30", "r=1;t=1200", "r=2;t=900"))},
+			{request: inTeam("bob", "blue"), want: served(leveled("r=1;t=30", "r=0;t=1200", "r=1;t=900"))},
+			{request: inTeam("bob", "blue"), want: limited(`"3-in-1h"`, "1200", leveled("r=1;t=30", "r=0;t=1200", "r=1;t=900"))},
+			{request: inTeam("ann", "blue"), want: limited(`"2-in-1m","3-in-1h"`, "1200", leveled("r=0;t=30", "r=0;t=1200", "r=1;t=900"))},
+			{request: inTeam("cyd", "red"), want: served(leveled("r=1;t=30", "r=2;t=1200", "r=0;t=900"))},
+			{request: inTeam("cyd", "red"), want: limited(`"everybody"`, "900", leveled("r=1;t=30", "r=2;t=1200", "r=0;t=900"))},
+			{after: 900 * time.Second, request: inTeam("cyd", "red"), want: served(leveled("r=1;t=30", "r=1;t=300", "r=0;t=900"))},
 		},
 	},
 	{
@@ -63,7 +63,7 @@ var levelCases = []testCase{
 		steps: []step{
 			{request: ann, want: served(draft11(twoLevels, `"2-in-1m";r=1;t=30, "everybody";r=3;t=900`))},
 			{request: nobody, want: problem(http.StatusUnauthorized, blank(401, "The request does not say who it is from."), nil)},
-			{request: inTeam("bob", ""), want: served(draft11(twoLevels, `"2-in-1m";r=1;t=30, "everybody";r=2;t=1800`))},
+			{request: inTeam("bob", ""), want: served(draft11(twoLevels, `"2-in-1m";r=1;t=30, "everybody";r=2;t=900`))},
 		},
 	},
 	{
@@ -88,11 +88,11 @@ var levelCases = []testCase{
 		steps: []step{
 			{
 				request: request{header: http.Header{"X-User": {"ann"}, "X-Team": {"blue"}, "X-Cost": {"2"}}},
-				want:    served(leveled("r=0;t=60", "r=3;t=0", "r=1;t=2700")),
+				want:    served(leveled("r=0;t=30", "r=3;t=0", "r=1;t=900")),
 			},
 			{
 				request: request{header: http.Header{"X-User": {"bob"}, "X-Team": {"blue"}, "X-Cost": {"0"}}},
-				want:    limited(`"everybody"`, "1800", leveled("r=2;t=0", "r=3;t=0", "r=1;t=2700")),
+				want:    limited(`"everybody"`, "1800", leveled("r=2;t=0", "r=3;t=0", "r=1;t=1800")),
 			},
 			{request: request{header: http.Header{"X-User": {"bob"}, "X-Cost": {"-1"}}}, want: broken},
 		},
@@ -142,9 +142,9 @@ var levelCases = []testCase{
 		more: withLevels(xStyle),
 		steps: []step{
 			{request: inTeam("ann", "blue"), want: served(x("2", "1", "30"))},
-			{request: inTeam("bob", "blue"), want: served(x("3", "1", "2400"))},
-			{request: inTeam("cyd", "blue"), want: served(x("3", "0", "3600"))},
-			{request: inTeam("dan", "blue"), want: limited(`"3-in-1h"`, "1200", x("3", "0", "3600"))},
+			{request: inTeam("bob", "blue"), want: served(x("3", "1", "1200"))},
+			{request: inTeam("cyd", "blue"), want: served(x("3", "0", "1200"))},
+			{request: inTeam("dan", "blue"), want: limited(`"3-in-1h"`, "1200", x("3", "0", "1200"))},
 		},
 	},
 	{
@@ -160,13 +160,13 @@ var levelCases = []testCase{
 			cfg.Levels[1].Cost = func(*http.Request) (int64, error) { return 2, nil }
 		}),
 		steps: []step{
-			{request: inTeam("ann", "blue"), want: served(leveled("r=1;t=30", "r=2;t=1200", "r=2;t=1800"))},
-			{request: inTeam("ann", "blue"), want: served(leveled("r=1;t=30", "r=2;t=1200", "r=2;t=1800"))},
+			{request: inTeam("ann", "blue"), want: served(leveled("r=1;t=30", "r=2;t=1200", "r=2;t=900"))},
+			{request: inTeam("ann", "blue"), want: served(leveled("r=1;t=30", "r=2;t=1200", "r=2;t=900"))},
 			{
 				request: request{header: http.Header{"X-User": {"ann"}, "X-Team": {"blue"}, "X-Status": {"401"}}},
-				want:    served(leveled("r=1;t=30", "r=2;t=1200", "r=2;t=1800")).as(401),
+				want:    served(leveled("r=1;t=30", "r=2;t=1200", "r=2;t=900")).as(401),
 			},
-			{request: inTeam("ann", "blue"), want: served(leveled("r=0;t=60", "r=1;t=2400", "r=0;t=3600"))},
+			{request: inTeam("ann", "blue"), want: served(leveled("r=0;t=30", "r=1;t=1200", "r=0;t=900"))},
 		},
 	},
 	{
@@ -174,10 +174,10 @@ var levelCases = []testCase{
 		more: withLevels(delaying(30 * time.Second)),
 		steps: []step{
 			{request: inTeam("ann", "blue"), want: served(leveled("r=1;t=30", "r=2;t=1200", "r=3;t=900"))},
-			{request: inTeam("ann", "red"), want: served(leveled("r=0;t=60", "r=2;t=1200", "r=2;t=1800"))},
-			{takes: 30 * time.Second, request: inTeam("ann", "red"), want: served(leveled("r=0;t=60", "r=1;t=2370", "r=1;t=2670"))},
-			{request: inTeam("bob", "blue"), want: served(leveled("r=1;t=30", "r=1;t=2370", "r=0;t=3570"))},
-			{request: inTeam("cyd", "blue"), want: limited(`"everybody"`, "870", leveled("r=2;t=0", "r=1;t=2370", "r=0;t=3570"))},
+			{request: inTeam("ann", "red"), want: served(leveled("r=0;t=30", "r=2;t=1200", "r=2;t=900"))},
+			{takes: 30 * time.Second, request: inTeam("ann", "red"), want: served(leveled("r=0;t=30", "r=1;t=1170", "r=1;t=870"))},
+			{request: inTeam("bob", "blue"), want: served(leveled("r=1;t=30", "r=1;t=1170", "r=0;t=870"))},
+			{request: inTeam("cyd", "blue"), want: limited(`"everybody"`, "870", leveled("r=2;t=0", "r=1;t=1170", "r=0;t=870"))},
 		},
 	},
 	{
@@ -188,14 +188,14 @@ var levelCases = []testCase{
 		},
 		steps: []step{
 			{request: inTeam("ann", "blue"), want: served(leveled("r=1;t=30", "r=2;t=1200", "r=3;t=900"))},
-			{request: inTeam("bob", "blue"), want: served(leveled("r=1;t=30", "r=1;t=2400", "r=2;t=1800"))},
-			{request: inTeam("bob", "blue"), want: served(leveled("r=0;t=60", "r=0;t=3600", "r=1;t=2700"))},
-			{request: inTeam("ann", "blue"), want: limited(`"3-in-1h"`, "1200", leveled("r=1;t=30", "r=0;t=3600", "r=1;t=2700"))},
-			{request: inTeam("ann", "blue"), want: limited(`"3-in-1h"`, "1200", leveled("r=1;t=30", "r=0;t=3600", "r=1;t=2700"))},
-			{request: inTeam("ann", "blue"), want: limited(`"3-in-1h"`, "1200", leveled("r=1;t=30", "r=0;t=3600", "r=1;t=2700"))},
-			{request: inTeam("bob", "red"), want: limited(`"2-in-1m"`, "30", leveled("r=0;t=60", "r=3;t=0", "r=1;t=2700"))},
-			{request: inTeam("bob", "red"), want: abnormal("300", leveled("r=0;t=300", "r=3;t=0", "r=1;t=2700"))},
-			{request: inTeam("ann", "red"), want: served(leveled("r=0;t=60", "r=2;t=1200", "r=0;t=3600"))},
+			{request: inTeam("bob", "blue"), want: served(leveled("r=1;t=30", "r=1;t=1200", "r=2;t=900"))},
+			{request: inTeam("bob", "blue"), want: served(leveled("r=0;t=30", "r=0;t=1200", "r=1;t=900"))},
+			{request: inTeam("ann", "blue"), want: limited(`"3-in-1h"`, "1200", leveled("r=1;t=30", "r=0;t=1200", "r=1;t=900"))},
+			{request: inTeam("ann", "blue"), want: limited(`"3-in-1h"`, "1200", leveled("r=1;t=30", "r=0;t=1200", "r=1;t=900"))},
+			{request: inTeam("ann", "blue"), want: limited(`"3-in-1h"`, "1200", leveled("r=1;t=30", "r=0;t=1200", "r=1;t=900"))},
+			{request: inTeam("bob", "red"), want: limited(`"2-in-1m"`, "30", leveled("r=0;t=30", "r=3;t=0", "r=1;t=900"))},
+			{request: inTeam("bob", "red"), want: abnormal("300", leveled("r=0;t=300", "r=3;t=0", "r=1;t=900"))},
+			{request: inTeam("ann", "red"), want: served(leveled("r=0;t=30", "r=2;t=1200", "r=0;t=900"))},
 		},
 	},
 	{
@@ -206,11 +206,11 @@ var levelCases = []testCase{
 		},
 		steps: []step{
 			{request: inTeam("ann", "blue"), want: served(leveled("r=1;t=30", "r=2;t=1200", "r=3;t=900"))},
-			{request: inTeam("ann", "blue"), want: served(leveled("r=0;t=60", "r=1;t=2400", "r=2;t=1800"))},
-			{request: inTeam("bob", "blue"), want: served(leveled("r=1;t=30", "r=0;t=3600", "r=1;t=2700"))},
-			{request: inTeam("ann", "blue"), want: limited(`"2-in-1m","3-in-1h"`, "1200", leveled("r=0;t=60", "r=0;t=3600", "r=1;t=2700"))},
-			{request: inTeam("ann", "blue"), want: limited(`"2-in-1m","3-in-1h"`, "1200", leveled("r=0;t=60", "r=0;t=3600", "r=1;t=2700"))},
-			{request: inTeam("ann", "red"), want: abnormal("300", leveled("r=0;t=300", "r=3;t=0", "r=1;t=2700"))},
+			{request: inTeam("ann", "blue"), want: served(leveled("r=0;t=30", "r=1;t=1200", "r=2;t=900"))},
+			{request: inTeam("bob", "blue"), want: served(leveled("r=1;t=30", "r=0;t=1200", "r=1;t=900"))},
+			{request: inTeam("ann", "blue"), want: limited(`"2-in-1m","3-in-1h"`, "1200", leveled("r=0;t=30", "r=0;t=1200", "r=1;t=900"))},
+			{request: inTeam("ann", "blue"), want: limited(`"2-in-1m","3-in-1h"`, "1200", leveled("r=0;t=30", "r=0;t=1200", "r=1;t=900"))},
+			{request: inTeam("ann", "red"), want: abnormal("300", leveled("r=0;t=300", "r=3;t=0", "r=1;t=900"))},
 		},
 	},
 	{

@@ -25,8 +25,8 @@ var otherHeaderCases = []testCase{
 		config: style(middleware.HeadersXEpoch),
 		steps: []step{
 			{request: ann, want: served(x("2", "1", "946684830"))},
-			{after: time.Microsecond, request: ann, want: served(x("2", "0", "946684860"))},
-			{request: ann, want: limited(`"2-in-1m"`, "30", x("2", "0", "946684860"))},
+			{after: time.Microsecond, request: ann, want: served(x("2", "0", "946684830"))},
+			{request: ann, want: limited(`"2-in-1m"`, "30", x("2", "0", "946684830"))},
 			{after: time.Minute, request: ann, want: served(x("2", "1", "946684891"))},
 		},
 	},
@@ -35,10 +35,10 @@ var otherHeaderCases = []testCase{
 		config: style(middleware.HeadersDraft6),
 		limits: []weir.Limit{weir.PerSecond(2), weir.PerHour(3), weir.Per(10, 100*time.Millisecond)},
 		steps: []step{
-			{request: ann, want: served(draft6("2;w=1, 3;w=3600, 10", "2", "1", "1"))},
-			{after: time.Second, request: ann, want: served(draft6("2;w=1, 3;w=3600, 10", "3", "1", "2399"))},
-			{after: time.Second, request: ann, want: served(draft6("2;w=1, 3;w=3600, 10", "3", "0", "3598"))},
-			{request: ann, want: limited(`"3-in-1h"`, "1198", draft6("2;w=1, 3;w=3600, 10", "3", "0", "3598"))},
+			{request: ann, want: served(draft6("2;w=1, 3;w=3600, 10;w=1", "2", "1", "1"))},
+			{after: time.Second, request: ann, want: served(draft6("2;w=1, 3;w=3600, 10;w=1", "3", "1", "1199"))},
+			{after: time.Second, request: ann, want: served(draft6("2;w=1, 3;w=3600, 10;w=1", "3", "0", "1198"))},
+			{request: ann, want: limited(`"3-in-1h"`, "1198", draft6("2;w=1, 3;w=3600, 10;w=1", "3", "0", "1198"))},
 		},
 	},
 	{
@@ -58,8 +58,8 @@ var otherHeaderCases = []testCase{
 		steps: []step{
 			{request: ann, want: served(draft11(`"2-in-1m";q=2;w=60`+annKey, `"2-in-1m";r=1;t=30`+annKey))},
 			{request: bob, want: served(draft11(`"2-in-1m";q=2;w=60`+bobKey, `"2-in-1m";r=1;t=30`+bobKey))},
-			{request: ann, want: served(draft11(`"2-in-1m";q=2;w=60`+annKey, `"2-in-1m";r=0;t=60`+annKey))},
-			{request: ann, want: limited(`"2-in-1m"`, "30", draft11(`"2-in-1m";q=2;w=60`+annKey, `"2-in-1m";r=0;t=60`+annKey))},
+			{request: ann, want: served(draft11(`"2-in-1m";q=2;w=60`+annKey, `"2-in-1m";r=0;t=30`+annKey))},
+			{request: ann, want: limited(`"2-in-1m"`, "30", draft11(`"2-in-1m";q=2;w=60`+annKey, `"2-in-1m";r=0;t=30`+annKey))},
 		},
 	},
 	{
@@ -101,7 +101,7 @@ var otherHeaderCases = []testCase{
 	{
 		name:  "a refusal while the store is away is reduced capacity",
 		store: deciding(store.Decision{Degraded: true, Reason: weir.ReasonLimited, Limit: store.Per(2, time.Minute), RetryAfter: time.Minute}),
-		steps: one(problem(http.StatusTooManyRequests, reduced(`"2-in-1m"`), with(twoPerMinute("0", "0"), "Retry-After", "60"))),
+		steps: one(problem(http.StatusTooManyRequests, reduced(`"2-in-1m"`), with(twoPerMinute("0", "60"), "Retry-After", "60"))),
 	},
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/goweir/weir/weirtest"
 )
 
-var noStore = with(twoPerMinute("0", "60"), "Cache-Control", "no-store")
+var noStore = with(twoPerMinute("0", "30"), "Cache-Control", "no-store")
 
 var refusalCases = []testCase{
 	{
@@ -38,7 +38,7 @@ var refusalCases = []testCase{
 			Reason: weir.ReasonPaused, Limit: store.Per(2, time.Minute), Remaining: 2, RetryAfter: 90 * time.Second,
 		}),
 		steps: one(problem(http.StatusTooManyRequests, reduced("", `,"detail":"Requests are paused."`),
-			with(twoPerMinute("2", "0"), "Retry-After", "90"))),
+			with(twoPerMinute("2", "90"), "Retry-After", "90"))),
 	},
 	{
 		name: "a handler of one's own",

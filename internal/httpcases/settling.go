@@ -48,9 +48,9 @@ var settleCases = []testCase{
 		config: settling(middleware.ResponseBytes),
 		steps: []step{
 			{request: ann, want: served(tenPerMinute("9", "6"))},
-			{request: ann, want: served(tenPerMinute("3", "42"))},
-			{request: ann, want: limited(`"10-in-1m"`, "18", tenPerMinute("0", "72"))},
-			{after: 18 * time.Second, request: ann, want: served(tenPerMinute("0", "60"))},
+			{request: ann, want: served(tenPerMinute("3", "6"))},
+			{request: ann, want: limited(`"10-in-1m"`, "18", tenPerMinute("0", "18"))},
+			{after: 18 * time.Second, request: ann, want: served(tenPerMinute("0", "6"))},
 		},
 	},
 	{

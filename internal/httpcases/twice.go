@@ -162,12 +162,12 @@ func testTwoHeaders(t *testing.T, mount Mount) {
 		{"draft 11 lists both", day, hour, middleware.HeadersDraft11, draft11(dayHour, `"9-in-1d";r=8;t=3600 & "7-in-1h";r=3;t=60`)},
 		{"X shows less remaining, inside", day, hour, middleware.HeadersX, x("7", "3", "60")},
 		{"X shows less remaining, outside", hour, day, middleware.HeadersX, x("7", "3", "60")},
-		{"X shows the refusing one", day, refused, middleware.HeadersX, with(x("7", "9", "60"), "Retry-After", "1")},
+		{"X shows the refusing one", day, refused, middleware.HeadersX, with(x("7", "9", "1"), "Retry-After", "1")},
 		{
 			"draft 6 lists both policies, and shows less remaining", hour, day, middleware.HeadersDraft6,
 			draft6(`7;w=3600 & 9;w=86400`, "7", "3", "60"),
 		},
-		{"draft 6 shows the refusing one", day, refused, middleware.HeadersDraft6, draft6(`9;w=86400 & 7;w=3600`, "7", "9", "60")},
+		{"draft 6 shows the refusing one", day, refused, middleware.HeadersDraft6, draft6(`9;w=86400 & 7;w=3600`, "7", "9", "1")},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
