@@ -14,6 +14,7 @@ import (
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/store"
+	"github.com/goweir/weir/store/localstore"
 	"github.com/goweir/weir/weirtest"
 )
 
@@ -361,5 +362,44 @@ func TestLevelsThatNeverLeftCountNoDeparture(t *testing.T) {
 			t.Errorf("the next call left after %v, %v; want its distance to ten units", time.Since(start), err)
 		}
 		time.Sleep(2 * time.Second)
+	})
+}
+
+// lateCancels takes longer to give units back than a call lingers.
+type lateCancels struct{ *localstore.Store }
+
+func (s lateCancels) Cancel(ctx context.Context, receipt any) error {
+	time.Sleep(100 * ms)
+	return s.Store.Cancel(ctx, receipt)
+}
+
+// TestWaitLevelsDecidesOnFreeUnits: the wide level refuses a call that has booked the narrow
+// one. The decision that follows finds the narrow unit free again, on a slow store too.
+func TestWaitLevelsDecidesOnFreeUnits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		local, err := localstore.New(localstore.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wide *weir.Limiter
+		_, wide, levels := twoLevels(t, lateCancels{local}, func(a, b *weir.Config) {
+			b.Limits = []weir.Limit{weir.Per(1, 4*time.Second)}
+			a.Hook = func(ctx context.Context, e weir.Event) {
+				if e.Kind == weir.EventWaitBegin { // Another call takes the slot.
+					if _, err := wide.Reserve(ctx, "all"); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+		if _, err := wide.Allow(t.Context(), "all"); err != nil {
+			t.Fatal(err)
+		}
+		r, d, err := weir.WaitLevels(t.Context(), 5*time.Second, levels...)
+		if err != nil || r != nil || d.Scope != "wide" || d.Charge(0).Remaining != 1 {
+			t.Errorf("%+v, %v; want a refusal by the wide level, and the narrow unit free", d, err)
+		}
+		time.Sleep(time.Second) // All units are back.
 	})
 }

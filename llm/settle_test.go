@@ -162,3 +162,36 @@ func end(t *testing.T, tr http.RoundTripper, way string, n int) (in, out int64) 
 	}
 	return in, out
 }
+
+// TestUnsentCallCostsNothing: the store fails after it has admitted a request, so the request
+// is not sent.
+func TestUnsentCallCostsNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		local, err := localstore.New(localstore.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := weirtest.NewStore(local)
+		s.Next(weirtest.Pass(), weirtest.Fail(nil))
+		tr, err := llm.NewTransport(s, llm.Config{Provider: llm.OpenAI, Name: "n", Models: map[string]llm.Limits{"m": {TPM: 10_000}},
+			Base: roundTripper(func(*http.Request) (*http.Response, error) {
+				t.Error("the request was sent")
+				return status(200)
+			})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://api.test/v1/chat/completions", strings.NewReader(`{"model":"m","max_tokens":100}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tr.RoundTrip(req); !errors.Is(err, weir.ErrStore) {
+			t.Errorf("%v, want a failure of the store", err)
+		}
+		synctest.Wait()
+		if used := usedOf(t, local, "n m tpm", "m", perMinute(10_000)); used != 0 {
+			t.Errorf("%d tokens stay booked, want none", used)
+		}
+	})
+}

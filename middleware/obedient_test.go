@@ -60,7 +60,7 @@ func untilReset(t *testing.T, h http.Header, family string) time.Duration {
 // time of the next unit: of these it may wait for the time of all.
 func TestObedientClients(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(100) {
+	for seed := range uint64(60) {
 		for style, follow := range obedient {
 			synctest.Test(t, func(t *testing.T) {
 				rng := rand.New(rand.NewPCG(seed, uint64(style)))

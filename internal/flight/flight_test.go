@@ -167,6 +167,20 @@ func TestRefused(t *testing.T) {
 	})
 }
 
+// TestRefusedByTheStore: other processes have all leases, and a claim does not wait. It leaves
+// no place in line.
+func TestRefusedByTheStore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHolder(9, 0)
+		c := flight.Claim{Key: "k", Refuse: true}
+		if a, retryAfter, err := h.Ask(t.Context(), &c, time.Time{}, nothing, h.try("a", 0), nothing); a != flight.Full || retryAfter != time.Second || err != nil {
+			t.Errorf("%v, retry after %v, %v; want a refusal for a second", a, retryAfter, err)
+		}
+		h.gone(t)
+	})
+}
+
 // TestHeartbeat: the heartbeat renews held leases, tries a failed release again, and
 // reports lost leases.
 func TestHeartbeat(t *testing.T) {
