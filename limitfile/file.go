@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -48,6 +49,7 @@ type Config struct {
 // File is a limits file that is watched. It is safe for concurrent use.
 type File struct {
 	cfg   Config
+	path  string // absolute, as the process may change its folder
 	set   atomic.Pointer[Set]
 	open  context.Context // until Close
 	close context.CancelFunc
@@ -67,9 +69,13 @@ func Open(cfg Config) (*File, error) {
 	case cfg.Interval > 0 && cfg.Interval < shortestInterval:
 		return nil, &weir.ConfigError{Field: "limitfile.Config.Interval", Want: "10ms or more", Got: cfg.Interval.String()}
 	}
+	path, err := filepath.Abs(cfg.Path)
+	if err != nil {
+		return nil, fmt.Errorf("limitfile: %w", err)
+	}
 	cfg.Interval = cmp.Or(cfg.Interval, defaultInterval)
 	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
-	f := &File{cfg: cfg}
+	f := &File{cfg: cfg, path: path}
 	f.open, f.close = context.WithCancel(context.Background())
 	f.set.Store(cfg.Fallback)
 	if _, err := f.read(true); err != nil {
@@ -146,7 +152,7 @@ func (f *File) read(complete bool) (changed bool, err error) {
 	if f.open == nil || f.open.Err() != nil {
 		return false, fmt.Errorf("limitfile: %w", os.ErrClosed)
 	}
-	content, err := contentOf(f.cfg.Path)
+	content, err := contentOf(f.path)
 	found, before := "content "+string(content), f.proposed
 	if err != nil {
 		err = fmt.Errorf("limitfile: %w", err)

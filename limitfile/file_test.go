@@ -411,3 +411,20 @@ func TestErrorNamesTheFileAsGiven(t *testing.T) {
 		t.Errorf("%v, want a mistake in limits.yaml", err)
 	}
 }
+
+// TestFileStaysWhenTheProcessMoves: the path is relative to the folder at Open.
+func TestFileStaysWhenTheProcessMoves(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("limits.yaml", []byte("plans: {free: [1/s]}\ndefault: free"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := limitfile.Open(limitfile.Config{Path: "limits.yaml", Interval: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	t.Chdir(t.TempDir())
+	if err := f.Reload(); err != nil {
+		t.Error(err)
+	}
+}
