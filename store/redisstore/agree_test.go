@@ -292,6 +292,17 @@ func TestAgreeNamed(t *testing.T) {
 			w.brake(w.of(false, 0, minute).Charges, store.Brake{Pause: 10 * sec})
 			w.take(w.of(true, 1, minute))
 		},
+		// A microsecond of its time is longer than a window.
+		"a very slow key is lifted": func(w *twins) {
+			limit := store.Per(1000, sec).By(store.AlignedWindow)
+			w.take(w.of(false, 1000, limit))
+			w.brake(w.of(false, 0, limit).Charges, store.Brake{Tell: true, Gap: time.Hour, GapFor: 2 * time.Hour})
+			w.take(w.of(true, 600, limit))
+			*w.now += 200_000
+			w.brake(w.of(false, 0, limit).Charges, store.Brake{Lift: true})
+			w.take(w.of(true, 450, limit))
+			w.take(w.of(true, 450, limit))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
