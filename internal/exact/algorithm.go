@@ -146,17 +146,11 @@ func (r *Rule) Start(n, d, v, now int64) (s State, units int64) {
 	units = mulDivUp(min(n, d), r.Max, d)
 	switch r.Limit.Algorithm {
 	case store.GCRA:
-		s.A = v
+		gcraBook(r, &s, v, units)
 	case store.SlidingCounter, store.AlignedWindow:
-		s.A = align(now, r.Period)
+		s = State{A: align(now, r.Period), B: units}
 	case store.FixedWindow:
-		s.A = now
-	}
-	if InRealTime(r.Limit.Algorithm) {
-		v = now
-	}
-	if units > 0 {
-		r.Book(&s, v, units)
+		s = State{A: now, B: units}
 	}
 	return s, units
 }

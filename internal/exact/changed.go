@@ -35,7 +35,8 @@ func (k *Key) Close(f *Found) {
 
 // adopt adds a limit. It replaces, of the limits that this call leaves out, the one with the
 // nearest period, and begins with the used share of that limit. A limit is replaced once.
-// Without such a limit the new one begins unused.
+// Without such a limit the new one begins unused. A fixed window in place of one of its length
+// ends with that, so that both count the same windows from then on.
 //
 // The share counts at the last booked slot: all slots booked ahead stay as they are.
 func (k *Key) adopt(f *Found, l *store.Limit, now int64) int {
@@ -55,6 +56,9 @@ func (k *Key) adopt(f *Found, l *store.Limit, now int64) int {
 		booked := k.Log
 		booked.Entries = booked.Entries[:f.end-booked.First]
 		n, d = p.Rule.used(&p.State, &booked, t), p.Rule.Max
+		if l.Algorithm == store.FixedWindow && p.is(l.Algorithm) && p.Rule.Limit.Period == l.Period {
+			at = min(at, p.State.A)
+		}
 	}
 	p := Part{Rule: RuleOf(l)}
 	var units int64

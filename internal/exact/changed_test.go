@@ -91,6 +91,34 @@ func TestOneSlidingWindowAmongOthers(t *testing.T) {
 	}
 }
 
+// TestReleasesShareFixedWindows: fixed windows of one length begin together, also if the second
+// limit is added in the middle of a window. So each window holds at most the wider limit.
+func TestReleasesShareFixedWindows(t *testing.T) {
+	t.Parallel()
+	const period = int64(10e6)
+	for seed := range uint64(300) {
+		rng := newRand(seed)
+		wide := 2 + rng.Int64N(9)
+		rates := []int64{wide, 1 + rng.Int64N(wide)}
+		var k Key
+		now, start, units := begun, int64(0), int64(0)
+		for range 60 {
+			now += rng.Int64N(period / 4)
+			rate := rates[rng.IntN(2)]
+			cost := 1 + rng.Int64N(rate)
+			if d, _ := take(&k, charges(cost, store.Per(rate, 10*time.Second).By(store.FixedWindow)), now, 0); !d.Allowed {
+				continue
+			}
+			if now >= start+period {
+				start, units = now, 0
+			}
+			if units += cost; units > wide {
+				t.Fatalf("seed %d: %d units in the window from %d on, rates %v", seed, units, start-begun, rates)
+			}
+		}
+	}
+}
+
 // TestDebtBehindASlot is not forgotten.
 func TestDebtBehindASlot(t *testing.T) {
 	t.Parallel()

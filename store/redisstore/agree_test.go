@@ -292,6 +292,15 @@ func TestAgreeNamed(t *testing.T) {
 			w.brake(w.of(false, 0, minute).Charges, store.Brake{Pause: 10 * sec})
 			w.take(w.of(true, 1, minute))
 		},
+		"a fixed window replaces one of its length": func(w *twins) {
+			wide, narrow := store.Per(9, 10*sec).By(store.FixedWindow), store.Per(4, 10*sec).By(store.FixedWindow)
+			w.take(w.of(true, 2, wide))
+			for _, cost := range []int64{1, 4, 3} {
+				*w.now += (4 * sec).Microseconds()
+				w.take(w.of(true, cost, narrow))
+				w.take(w.of(true, 3, wide))
+			}
+		},
 		// A microsecond of its time is longer than a window.
 		"a very slow key is lifted": func(w *twins) {
 			limit := store.Per(1000, sec).By(store.AlignedWindow)

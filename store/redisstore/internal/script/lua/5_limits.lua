@@ -93,7 +93,8 @@ end,
 
 -- Adds a limit that the key does not know. It replaces, of the limits that this call leaves
 -- out, the one with the nearest period, and begins with the used share of that limit. A limit
--- is replaced once. Returns used units that need an entry in the log, and its slot.
+-- is replaced once. A fixed window in place of one of its length ends with that. Returns used
+-- units that need an entry in the log, and its slot.
 adopt = function(k, l)
   local v = math.max(k.v, k.queue and k.queue.last or 0)
   local at = k.clock and math.max(now, F.C.real(k.clock, v)) or v
@@ -130,10 +131,8 @@ adopt = function(k, l)
     l.b = F.G.sum(g, l.a)
     if l.a == g.n then return units, v end
   else
-    l.a = l.kind == 'f' and at or at - at % l.p
-    if units > 0 then
-      if l.kind == 'c' then F.W.counter_book(l, at, units) else F.W.window_book(l, at, units) end
-    end
+    if best and l.kind == 'f' and best.kind == 'f' and best.p == p then at = math.min(at, best.a) end
+    l.a, l.b = l.kind == 'f' and at or at - at % p, units
   end
 end,
 
