@@ -140,10 +140,8 @@ func (r *Rule) used(s *State, log *Log, at int64) int64 {
 	return min(mulDivUp(ahead, r.Pace.Den, r.Pace.Num), r.Max)
 }
 
-// Start returns the first state of a limit that replaces another, given the used share n/d
-// of that limit.
-func (r *Rule) Start(n, d, v, now int64) (s State, units int64) {
-	units = mulDivUp(min(n, d), r.Max, d)
+// Start returns the first state of a limit that begins with used units.
+func (r *Rule) Start(units, v, now int64) (s State) {
 	switch r.Limit.Algorithm {
 	case store.GCRA:
 		gcraBook(r, &s, v, units)
@@ -152,5 +150,5 @@ func (r *Rule) Start(n, d, v, now int64) (s State, units int64) {
 	case store.FixedWindow:
 		s = State{A: now, B: units}
 	}
-	return s, units
+	return s
 }

@@ -81,6 +81,7 @@ func (k *Key) Book(f *Found, charges []store.Charge, now, tag int64) *Receipt {
 		}
 		if p.Left > 0 {
 			p.bound(f.V)
+			p.outlast(f)
 		}
 	}
 	if units := k.logged(f, charges, most); units > 0 && k.logs() > 0 {
