@@ -91,7 +91,7 @@ func (k *Key) Settle(r *Receipt, now int64, cost func(charge int) int64) bool {
 		if at < 0 || b.cost == 0 || to == b.cost {
 			continue
 		}
-		undo := alone && i < r.parts // There is no state before a booking that added the limit.
+		undo := alone && (i < r.parts || r.parts == 0) // The state before a booking that added a limit is not known.
 		switch p := &k.Parts[at]; {
 		case p.is(store.SlidingWindow):
 		case p.is(store.GCRA):

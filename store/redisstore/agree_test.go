@@ -292,6 +292,15 @@ func TestAgreeNamed(t *testing.T) {
 			w.brake(w.of(false, 0, minute).Charges, store.Brake{Pause: 10 * sec})
 			w.take(w.of(true, 1, minute))
 		},
+		// Earlier bookings are none of its own.
+		"a limit is added by a call that costs nothing under it": func(w *twins) {
+			w.take(w.of(true, 1, store.Per(3, sec)))
+			req := w.of(false, 0, store.Per(1, 2*sec), store.Per(2, sec).By(store.AlignedWindow))
+			req.Charges[1].Cost = 2
+			w.take(req)
+			w.settle(0, 2)
+			w.take(w.of(true, 1, store.Per(1, 2*sec)))
+		},
 		"a fixed window replaces one of its length": func(w *twins) {
 			wide, narrow := store.Per(9, 10*sec).By(store.FixedWindow), store.Per(4, 10*sec).By(store.FixedWindow)
 			w.take(w.of(true, 2, wide))

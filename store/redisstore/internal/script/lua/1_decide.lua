@@ -85,6 +85,8 @@ F.book = function(k, n, tag)
         local full = F.lapse(l)
         if kind == 'g' and full <= k.slot + l.cw then l.left = math.max(l.left, k.clock and F.C.real(k.standing, full) or full) end
       end
+    elseif tagged and l.new then
+      F.Q.noted(l, q.seq)
     end
   end
   if logged then
