@@ -140,23 +140,15 @@ func (r *Rule) used(s *State, log *Log, at int64) int64 {
 	return min(mulDivUp(ahead, r.Pace.Den, r.Pace.Num), r.Max)
 }
 
-// Start returns the first state of a limit that replaces another, given the used share n/d
-// of that limit.
-func (r *Rule) Start(n, d, v, now int64) (s State, units int64) {
-	units = mulDivUp(min(n, d), r.Max, d)
+// Start returns the first state of a limit that begins with used units.
+func (r *Rule) Start(units, v, now int64) (s State) {
 	switch r.Limit.Algorithm {
 	case store.GCRA:
-		s.A = v
+		gcraBook(r, &s, v, units)
 	case store.SlidingCounter, store.AlignedWindow:
-		s.A = align(now, r.Period)
+		s = State{A: align(now, r.Period), B: units}
 	case store.FixedWindow:
-		s.A = now
+		s = State{A: now, B: units}
 	}
-	if InRealTime(r.Limit.Algorithm) {
-		v = now
-	}
-	if units > 0 {
-		r.Book(&s, v, units)
-	}
-	return s, units
+	return s
 }

@@ -67,20 +67,21 @@ func (k *Key) Book(f *Found, charges []store.Charge, now, tag int64) *Receipt {
 	for i := range k.Parts {
 		p := &k.Parts[i]
 		units, at := f.cost(charges, i, most), f.Floor
+		if i >= f.old {
+			p.begin(k.Queue.Seq)
+		}
 		switch {
 		case units == 0 || p.is(store.SlidingWindow):
 			continue
 		case p.inRealTime():
 			at = f.Real
-		case k.Queue.Tag != 0:
+		case k.Queue.Tag != 0 && i < f.old:
 			p.note(k.Queue.Seq, f.Slot)
 		}
 		p.book(at, units, k.Queue.Seq)
-		if i >= f.old {
-			p.begin(k.Queue.Seq)
-		}
 		if p.Left > 0 {
 			p.bound(f.V)
+			p.outlast(f)
 		}
 	}
 	if units := k.logged(f, charges, most); units > 0 && k.logs() > 0 {

@@ -97,8 +97,7 @@ func (k *Key) apart() (num, den int64) {
 // bookings ahead. First is a lower bound. Without slots ahead all are 0. Bookings are -1 if
 // the state does not give their number.
 func (k *Key) Ahead(now int64) (first, last, bookings int64) {
-	first = k.first(now)
-	if first == 0 {
+	if first = k.first(now); first == 0 {
 		return 0, 0, 0
 	}
 	last = max(k.Queue.Last, first)

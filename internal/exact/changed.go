@@ -35,7 +35,7 @@ func (k *Key) Close(f *Found) {
 
 // adopt adds a limit. It replaces, of the limits that this call leaves out, the one with the
 // nearest period, and begins with the used share of that limit. A limit is replaced once.
-// Without such a limit the new one begins unused.
+// Without such a limit the new one begins unused. A fixed window ends with one of its length.
 //
 // The share counts at the last booked slot: all slots booked ahead stay as they are.
 func (k *Key) adopt(f *Found, l *store.Limit, now int64) int {
@@ -55,11 +55,13 @@ func (k *Key) adopt(f *Found, l *store.Limit, now int64) int {
 		booked := k.Log
 		booked.Entries = booked.Entries[:f.end-booked.First]
 		n, d = p.Rule.used(&p.State, &booked, t), p.Rule.Max
+		if l.Algorithm == store.FixedWindow && p.is(l.Algorithm) && p.Rule.Limit.Period == l.Period {
+			at = min(at, p.State.A)
+		}
 	}
 	p := Part{Rule: RuleOf(l)}
-	var units int64
-	p.State, units = p.Rule.Start(n, d, v, at)
-	if p.is(store.SlidingWindow) {
+	units := mulDivUp(n, p.Rule.Max, d)
+	if p.State = p.Rule.Start(units, v, at); p.is(store.SlidingWindow) {
 		p.State.A = k.adoptLog(f, v, units)
 	}
 	k.Parts = append(k.Parts, p)

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goweir/weir/internal/long"
 	"github.com/goweir/weir/store"
 )
 
@@ -88,6 +89,34 @@ func TestOneSlidingWindowAmongOthers(t *testing.T) {
 	req.Charges[0].Cost = 0
 	if d, _ := take(&k, req, begun, 0); d.Charge(0).Remaining != 59 {
 		t.Errorf("a request that only looks at the window: %+v", d.Charges)
+	}
+}
+
+// TestReleasesShareFixedWindows: fixed windows of one length begin together, also if the second
+// limit is added in the middle of a window. So each window holds at most the wider limit.
+func TestReleasesShareFixedWindows(t *testing.T) {
+	t.Parallel()
+	const period = int64(10e6)
+	for seed := range uint64(300) {
+		rng := newRand(seed)
+		wide := 2 + rng.Int64N(9)
+		rates := []int64{wide, 1 + rng.Int64N(wide)}
+		var k Key
+		now, start, units := begun, int64(0), int64(0)
+		for range 60 {
+			now += rng.Int64N(period / 4)
+			rate := rates[rng.IntN(2)]
+			cost := 1 + rng.Int64N(rate)
+			if d, _ := take(&k, charges(cost, store.Per(rate, 10*time.Second).By(store.FixedWindow)), now, 0); !d.Allowed {
+				continue
+			}
+			if now >= start+period {
+				start, units = now, 0
+			}
+			if units += cost; units > wide {
+				t.Fatalf("seed %d: %d units in the window from %d on, rates %v", seed, units, start-begun, rates)
+			}
+		}
 	}
 }
 
@@ -232,6 +261,38 @@ func TestALapsedLimitIsNamedAgain(t *testing.T) {
 		}
 		if d, _ := take(&k, charges(10, plan), begun+d.RetryAfter.Microseconds(), 0); !d.Allowed {
 			t.Errorf("%v: refused after RetryAfter: %+v", a, d)
+		}
+	}
+}
+
+// TestReleasesShareBuckets: a bucket that some calls leave out stays as long as it holds units. So
+// two releases never take more than the wider bucket holds.
+func TestReleasesShareBuckets(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(long.Of(20_000)) {
+		rng := newRand(seed)
+		wide := store.Per(1+rng.Int64N(20), time.Duration(1e6+rng.Int64N(3e6))*time.Microsecond).WithBurst(1 + rng.Int64N(20))
+		narrow := store.Per(1+rng.Int64N(wide.Rate), wide.Period+time.Duration(rng.Int64N(1e6))*time.Microsecond).WithBurst(1 + rng.Int64N(wide.Burst))
+		var k Key
+		now, tat, stays := begun, int64(0), rng.IntN(30)
+		limit := wide
+		for i := range 100 {
+			if rng.IntN(1+stays) == 0 {
+				limit = []store.Limit{wide, narrow}[rng.IntN(2)]
+			}
+			now += rng.Int64N(wide.Period.Microseconds()) * rng.Int64N(2)
+			wait := time.Duration(rng.Int64N(2)) * time.Hour
+			cost := 1 + rng.Int64N(limit.Burst)
+			d, _ := take(&k, waiting(cost, wait, limit), now, int64(i))
+			if !d.Allowed {
+				continue
+			}
+			// In units of 1/Rate of a microsecond. Instants are rounded up.
+			at := now + d.Delay.Microseconds()
+			tat = max(tat, (at-begun)*wide.Rate) + cost*wide.Period.Microseconds()
+			if over := tat - wide.Burst*wide.Period.Microseconds() - (at-begun+2)*wide.Rate; over > 0 {
+				t.Fatalf("seed %d: %v, burst %d, and %v, burst %d: %d units too many at %d", seed, wide, wide.Burst, narrow, narrow.Burst, over/wide.Period.Microseconds()+1, at-begun)
+			}
 		}
 	}
 }

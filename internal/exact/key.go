@@ -25,7 +25,7 @@ type Part struct {
 	// and of the window before that.
 	Opened [2]int64
 	// Left is 0 if the last booking named the limit. Otherwise it is the store's time from
-	// which the limit is as if never used, apart from later bookings that left it out.
+	// which the limit is as if never used, apart from later bookings: see outlast.
 	Left int64
 }
 
@@ -78,6 +78,13 @@ func (p *Part) bound(v int64) {
 		s.B = min(s.B, MostUnits)
 	case s.A > most:
 		s.A, s.B = most, 0
+	}
+}
+
+// outlast keeps a bucket that a booking leaves out until it is full again, if it had room.
+func (p *Part) outlast(f *Found) {
+	if full := (Micros{p.State.A, p.State.B}).up(); p.is(store.GCRA) && full <= f.Slot+p.Rule.Pace.Full.Whole {
+		p.Left = max(p.Left, f.clock.Real(full))
 	}
 }
 

@@ -49,13 +49,13 @@ func (m *Move) Gap(at store.Instant) time.Duration {
 // Counts implements store.Clock.
 func (m *Move) Counts(receipt any, before store.Instant) bool {
 	r, ok := receipt.(interface {
-		Windows() (real int64, list []Window)
+		Windows() (slot, real int64, list []Window)
 	})
 	if !ok {
 		return true
 	}
-	real, list := r.Windows()
-	slot := m.Clock.Real(m.Before.Now(int64(before)-1) + 1) // See Key.Later.
+	slot, real, list := r.Windows()
+	slot = int64(m.Real(store.Instant(slot)))
 	for _, w := range list {
 		start := w.Start
 		if w.Algorithm != store.FixedWindow {
@@ -76,16 +76,14 @@ func (m *Move) window(a store.Algorithm, period, start int64) int64 {
 	if start <= m.At || m.First == 0 {
 		return start
 	}
-	cut := func(t int64) int64 { return t }
-	if a != store.FixedWindow {
-		cut = func(t int64) int64 { return align(t, period) }
+	if a == store.FixedWindow {
+		from := m.Before.Real(m.First)
+		by := max(m.Clock.Real(m.First)-from, min(m.At+period-from, 0))
+		return max(m.Clock.Real(m.Before.Now(start)), start+by)
 	}
-	first := cut(m.Before.Real(m.First))
-	by := max(cut(m.Clock.Real(m.First))-first, min(cut(m.At)+period-first, 0))
-	if a != store.FixedWindow {
-		return start + by
-	}
-	return max(m.Clock.Real(m.Before.Now(start)), start+by)
+	// An instant of a slow key lasts a while. The slot came no sooner than its beginning.
+	from := align(max(m.Before.Real(m.First-1)+1, m.Before.Until), period)
+	return start + max(align(m.Clock.Real(m.First), period)-from, min(align(m.At, period)+period-from, 0))
 }
 
 // Apply returns the clock that a valid brake asks for, and whether it differs from c. unit is

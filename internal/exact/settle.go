@@ -30,9 +30,9 @@ type booked struct {
 	before Part // the limit
 }
 
-// Windows returns the slot at the booking, by the store's clock, and the windows with a
-// beginning that counted it.
-func (r *Receipt) Windows() (real int64, list []Window) {
+// Windows returns the slot, in the key's time and by the store's clock at the booking, and the
+// windows with a beginning that counted it.
+func (r *Receipt) Windows() (slot, real int64, list []Window) {
 	for i := range r.booked {
 		if b := &r.booked[i]; b.cost > 0 && b.before.inRealTime() {
 			p := b.before
@@ -40,7 +40,7 @@ func (r *Receipt) Windows() (real int64, list []Window) {
 			list = append(list, Window{p.Rule.Limit.Algorithm, p.Rule.Period, p.State.A})
 		}
 	}
-	return r.Real, list
+	return r.Slot, r.Real, list
 }
 
 func (k *Key) receipt(f *Found, charges []store.Charge, most, tag int64) *Receipt {
@@ -91,7 +91,7 @@ func (k *Key) Settle(r *Receipt, now int64, cost func(charge int) int64) bool {
 		if at < 0 || b.cost == 0 || to == b.cost {
 			continue
 		}
-		undo := alone && i < r.parts // There is no state before a booking that added the limit.
+		undo := alone && (i < r.parts || r.parts == 0) // The state before a booking that added a limit is not known.
 		switch p := &k.Parts[at]; {
 		case p.is(store.SlidingWindow):
 		case p.is(store.GCRA):

@@ -31,6 +31,29 @@ func TestDebt(t *testing.T) {
 	}
 }
 
+// TestOneLimitOfANewKeyIsGivenBack: it is as if never used, also if another key delayed the call.
+func TestOneLimitOfANewKeyIsGivenBack(t *testing.T) {
+	t.Parallel()
+	var key, paused Key
+	bucket, window, wide := store.Per(3, time.Second), store.Per(4, time.Minute).By(store.FixedWindow), store.Per(9, time.Second)
+	paused.Brake(charges(0, wide).Charges, &store.Brake{Pause: 10 * time.Second}, begun)
+	req := waiting(2, time.Hour, bucket, window, wide)
+	groups := []Group{{Key: &key, Charges: req.Charges[:2], Found: Found{Places: []int{0, 1}}}, {Key: &paused, Charges: req.Charges[2:], Found: Found{Places: []int{2}}}}
+	var v Verdict
+	Take(req, groups, make([]Outcome, 3), &v, begun, 1, nil)
+	for _, costs := range [][]int64{{0, 1}, {1, 0}} {
+		k := key
+		k.Parts = append([]Part(nil), key.Parts...)
+		k.Settle(v.Keys[0].Receipt, begun+1, func(charge int) int64 { return costs[charge] })
+		for i, l := range []store.Limit{bucket, window} {
+			d, _ := take(&k, charges(0, l), begun+1, 0)
+			if free := d.Remaining == l.Max() && d.ResetAfter == 0; costs[i] == 0 && !free {
+				t.Errorf("%v, settled at %d: %+v", l, costs[i], d)
+			}
+		}
+	}
+}
+
 func TestSettled(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

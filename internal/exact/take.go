@@ -75,6 +75,5 @@ func (g *Group) see(v *Verdict, outcomes []Outcome, key int, look bool) {
 		o.Remaining, o.Reset = g.Key.View(&g.Found, j, v.Now)
 	}
 	seen := &v.Keys[key]
-	seen.Others, seen.Slot = g.Found.others(), g.Found.Slot
-	seen.Clock = unmoved(g.Key.Clock)
+	seen.Others, seen.Slot, seen.Clock = g.Found.others(), g.Found.Slot, unmoved(g.Key.Clock)
 }

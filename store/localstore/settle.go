@@ -15,12 +15,12 @@ type receipts struct {
 }
 
 // Windows returns the windows of all keys, see [exact.Receipt].
-func (r *receipts) Windows() (real int64, list []exact.Window) {
+func (r *receipts) Windows() (slot, real int64, list []exact.Window) {
 	for _, k := range r.keys {
-		at, windows := k.Windows()
-		real, list = at, append(list, windows...)
+		s, at, windows := k.Windows()
+		slot, real, list = s, at, append(list, windows...)
 	}
-	return real, list
+	return slot, real, list
 }
 
 // Cancel implements [store.Canceler]. If no call was charged on the key since, its state

@@ -292,6 +292,35 @@ func TestAgreeNamed(t *testing.T) {
 			w.brake(w.of(false, 0, minute).Charges, store.Brake{Pause: 10 * sec})
 			w.take(w.of(true, 1, minute))
 		},
+		// Earlier bookings are none of its own.
+		"a limit is added by a call that costs nothing under it": func(w *twins) {
+			w.take(w.of(true, 1, store.Per(3, sec)))
+			req := w.of(false, 0, store.Per(1, 2*sec), store.Per(2, sec).By(store.AlignedWindow))
+			req.Charges[1].Cost = 2
+			w.take(req)
+			w.settle(0, 2)
+			w.take(w.of(true, 1, store.Per(1, 2*sec)))
+		},
+		"a fixed window replaces one of its length": func(w *twins) {
+			wide, narrow := store.Per(9, 10*sec).By(store.FixedWindow), store.Per(4, 10*sec).By(store.FixedWindow)
+			w.take(w.of(true, 2, wide))
+			for _, cost := range []int64{1, 4, 3} {
+				*w.now += (4 * sec).Microseconds()
+				w.take(w.of(true, cost, narrow))
+				w.take(w.of(true, 3, wide))
+			}
+		},
+		// A microsecond of its time is longer than a window.
+		"a very slow key is lifted": func(w *twins) {
+			limit := store.Per(1000, sec).By(store.AlignedWindow)
+			w.take(w.of(false, 1000, limit))
+			w.brake(w.of(false, 0, limit).Charges, store.Brake{Tell: true, Gap: time.Hour, GapFor: 2 * time.Hour})
+			w.take(w.of(true, 600, limit))
+			*w.now += 200_000
+			w.brake(w.of(false, 0, limit).Charges, store.Brake{Lift: true})
+			w.take(w.of(true, 450, limit))
+			w.take(w.of(true, 450, limit))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -20,6 +20,22 @@ func holding(key, id string, most, cost int64, limits ...store.Limit) store.Requ
 	return req
 }
 
+// A call that the hold refuses changes no limit, also if it brings another one.
+func TestRefusedByTheHoldUnderAnotherLimit(t *testing.T) {
+	t.Parallel()
+	client := redistest.Start(t).Client()
+	s := newStore(t, client)
+	limit, other := store.Per(10, time.Minute), store.Per(5, time.Hour)
+	take(t, s, holding("key", "a", 1, 1, limit))
+	before := client.Get(t.Context(), stateOf(s, "key")).Val()
+	if d := take(t, s, holding("key", "b", 1, 1, other)); d.Reason != store.ReasonInFlight {
+		t.Errorf("%+v", d)
+	}
+	if after := client.Get(t.Context(), stateOf(s, "key")).Val(); after != before {
+		t.Errorf("%s became %s", before, after)
+	}
+}
+
 // A lease takes no call of its own. One EVALSHA takes units of any limits and a lease. One
 // ZREM releases many leases. One EVALSHA renews many.
 func TestCommandsOfCallsInFlight(t *testing.T) {

@@ -29,6 +29,20 @@ func settleAt(t *testing.T, s *Store, d store.Decision, costs ...int64) {
 	}
 }
 
+// The limits of a key's first booking go with it. They count no later call of others.
+func TestTheFirstBookingIsUndone(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, redistest.Start(t).Client())
+	limit := store.Per(5, time.Hour).By(store.FixedWindow)
+	first := reserve(t, s, "key", 1, 0, limit)
+	settleAt(t, s, reserve(t, s, "key", 1, 0, store.Per(9, time.Hour)), 0)
+	settleAt(t, s, first, 0)
+	take(t, s, charge("key", 5, store.Per(100, time.Hour).By(store.FixedWindow)))
+	if d := take(t, s, charge("key", 0, limit)); d.Remaining != 4 {
+		t.Errorf("5 of 100 are used, %d of 5 remain", d.Remaining)
+	}
+}
+
 // Settling takes one call under all algorithms, and leaves every key with a TTL.
 func TestSettleIsOneCall(t *testing.T) {
 	t.Parallel()

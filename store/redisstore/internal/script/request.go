@@ -114,9 +114,9 @@ type Receipt struct {
 	starts                       []exact.Window
 }
 
-// Windows returns the slot at the booking, by the store's clock, and the windows with a
-// beginning that counted it.
-func (r *Receipt) Windows() (real int64, list []exact.Window) { return r.Real, r.starts }
+// Windows returns the slot, in the key's time and by the store's clock at the booking, and the
+// windows with a beginning that counted it.
+func (r *Receipt) Windows() (slot, real int64, list []exact.Window) { return r.Slot, r.Real, r.starts }
 
 // SettleArgs returns the arguments that correct bookings to other costs.
 func SettleArgs(receipts []*Receipt, clock any, cost func(charge int) int64) []any {

@@ -80,7 +80,13 @@ F.book = function(k, n, tag)
         F.gcra_book(l, k.floor, F.N.span(l, units))
       end
       if tagged and (l.new or kind ~= 'g') then F.Q.noted(l, q.seq, a, b) end
-      if l.left then use('O').bound(k, l) end
+      if l.left then
+        use('O').bound(k, l)
+        local full = F.lapse(l)
+        if kind == 'g' and full <= k.slot + l.cw then l.left = math.max(l.left, k.clock and F.C.real(k.standing, full) or full) end
+      end
+    elseif tagged and l.new then
+      F.Q.noted(l, q.seq)
     end
   end
   if logged then

@@ -23,7 +23,7 @@ end,
 -- at most. With larger numbers than those allowed, the script would run for ever.
 muldiv = function(a, b, c)
   local q = math.floor(a / c * b)
-  if not (q >= 0 and q < 9007199254740992) then error('WEIRSTATE a number out of bounds', 0) end
+  if not (q >= 0 and q < 9007199254740992) then F.bad('a number out of bounds') end
   while not N.product_less(a, b, c, q + 1) do q = q + 1 end
   while N.product_less(a, b, c, q) do q = q - 1 end
   local _, l1 = N.mul(a, b)
@@ -68,10 +68,10 @@ end,
 -- period in seconds or µs, and burst.
 rule = function(spec)
   local kind, rate, p, s, burst = string.match(spec, '^([gwcfa])(%d+)/(%d+)(s?)/?(%d*)$')
-  if not kind or math.max(#rate, #p, #burst) > 16 then error('WEIRSTATE a limit that is not weir\'s', 0) end
+  if not kind or math.max(#rate, #p, #burst) > 16 then F.bad('a limit that is not weir\'s') end
   local l = { spec = spec, kind = kind, p = s == 's' and p * 1000000 or tonumber(p), max = tonumber(burst ~= '' and burst or rate), a = 0, b = 0, c = 0, opened = 0, before = 0, grades = '' }
   local r = tonumber(rate)
-  if math.min(r, l.p, l.max) < 1 or math.max(r, l.max) > 1125899906842624 or math.max(l.p, l.p / r * l.max) > 2e15 then error('WEIRSTATE a limit out of bounds', 0) end
+  if math.min(r, l.p, l.max) < 1 or math.max(r, l.max) > 1125899906842624 or math.max(l.p, l.p / r * l.max) > 2e15 then F.bad('a limit out of bounds') end
   if kind ~= 'g' then
     use('W')
   else

@@ -1,4 +1,6 @@
 if part == 'K' and not F.load then
+F.bad = function(what) error('WEIRSTATE ' .. what, 0) end
+
 -- The instant from which a limit is as if never used.
 F.lapse = function(l, newest)
   local kind = l.kind
@@ -55,7 +57,7 @@ F.load_part = function(l, value, i)
     end
     bad = a >= 9007199254740992 or math.max(b, c) > 2251799813685248
   end
-  if bad then error('WEIRSTATE a number out of bounds', 0) end
+  if bad then F.bad('a number out of bounds') end
   l.a, l.b = a, b
   if l.new or l.left then l.new, l.left = nil, nil end
   return j
@@ -77,7 +79,7 @@ F.load_rest = function(k, value, i)
       elseif kind == '|r' and not k.restored then
         ends = use('S').load_restored(k, value, i)
       else
-        error('WEIRSTATE an unknown part', 0)
+        F.bad('an unknown part')
       end
       i = ends
     end
@@ -115,7 +117,7 @@ F.load = function(k, seen)
     if not odd then born, ends = string.match(value, '^(%d+)()', i) end
     if born then
       k.born, k.birth = born + 0, born
-      if k.born >= 9007199254740992 then error('WEIRSTATE a birth out of bounds', 0) end
+      if k.born >= 9007199254740992 then F.bad('a birth out of bounds') end
       odd = k.born > now
       if ends <= #value then
         F.load_rest(k, value, ends)
@@ -137,7 +139,7 @@ F.load = function(k, seen)
       use('O').load_other(k, value, limits)
     end
     for m = 1, k.log and 0 or #k.parts do
-      if k.parts[m].kind == 'w' then error('WEIRSTATE a sliding window without its log', 0) end
+      if k.parts[m].kind == 'w' then F.bad('a sliding window without its log') end
     end
   end
   if list then
@@ -147,7 +149,7 @@ F.load = function(k, seen)
       -- It expires up to a millisecond after the value.
       redis.call('DEL', KEYS[list])
     elseif entries ~= (k.log and k.log.n - k.log.first or 0) then
-      error('WEIRSTATE a log apart from its value', 0)
+      F.bad('a log apart from its value')
     end
   elseif k.log then
     k.undecided = -1 -- The log is not among KEYS: the call has to come again with it.

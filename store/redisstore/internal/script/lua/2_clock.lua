@@ -123,14 +123,14 @@ load = function(text)
     i = i + 1
     c[C.names[i] or 'more'] = tonumber(n)
   end
-  if i ~= 2 and i ~= #C.names then error('WEIRSTATE a clock of another length', 0) end
+  if i ~= 2 and i ~= #C.names then F.bad('a clock of another length') end
   for j = i + 1, #C.names do c[C.names[j]] = 0 end
   for _, name in ipairs(C.names) do
-    if not c[name] or c[name] >= 9007199254740992 then error('WEIRSTATE a clock out of bounds', 0) end
+    if not c[name] or c[name] >= 9007199254740992 then F.bad('a clock out of bounds') end
   end
   if c.at == 0 or c.share > 64 or math.max(c.unit, c.gap) > 1e12 or c.step > 1e13 or (c.share > 0 and c.step < 1) or (c.gap > 0 and c.unit < 1)
     or math.max(c.pause, c.ends, c.v, c.stand, c.next) > c.at + 1e15 then
-    error('WEIRSTATE a clock out of bounds', 0)
+    F.bad('a clock out of bounds')
   end
   return c
 end,

@@ -28,13 +28,13 @@ end,
 
 load = function(k, text)
   local first, n, newest, sum, gone, start, tail = string.match(text, '^(%d+)%.(%d+)%.(%d+)%.(%d+)%.(%d+)%.(%d+)%.(%d+)$')
-  if not first then error('WEIRSTATE a log of another length', 0) end
+  if not first then F.bad('a log of another length') end
   local g = {
     key = k.list, born = k.born, first = first + 0, n = n + 0, stored = n + 0, newest = newest + 0,
     sum = sum + 0, gone = gone + 0, start = start + 0, tail = tail + 0, entries = {},
   }
   if g.first > g.n or g.newest >= 4503599627370496 or math.max(g.n, g.sum, g.gone, g.start, g.tail) >= 9007199254740992 then
-    error('WEIRSTATE a log out of bounds', 0)
+    F.bad('a log out of bounds')
   end
   g.newest = g.n > g.first and k.born + g.newest or 0
   return g
@@ -52,7 +52,7 @@ end,
 
 read = function(g, i, text)
   local t, s, before = string.match(text or '', '^(%d+)%.(%d+)%.?(%d*)$')
-  if not t or math.max(#t, #s, #before) > 16 or (before ~= '') ~= (i % 256 == 0) then error('WEIRSTATE a log that is not weir\'s', 0) end
+  if not t or math.max(#t, #s, #before) > 16 or (before ~= '') ~= (i % 256 == 0) then F.bad('a log that is not weir\'s') end
   local e = { g.born + t, s + 0, before ~= '' and before + 0 or nil }
   g.entries[i] = e
   return e

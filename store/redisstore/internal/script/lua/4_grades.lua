@@ -11,7 +11,7 @@ load = function(l)
     list[n] = { s + 0, at + 0, w + 0, r + 0 }
     n = n - 1
   end
-  if n > 0 then error('WEIRSTATE a credit that is not weir\'s', 0) end
+  if n > 0 then F.bad('a credit that is not weir\'s') end
   return list
 end,
 

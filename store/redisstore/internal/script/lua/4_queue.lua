@@ -5,12 +5,12 @@ local Q
 Q = {
 load = function(k, value, i)
   local last, first, cost, tag, seq, at, ends = string.match(value, '^(%d+)%.(%d+)%.(%d+)%.(%d+)%.(%d+)%.(%d+)()', i)
-  if not last then error('WEIRSTATE a queue that is not weir\'s', 0) end
+  if not last then F.bad('a queue that is not weir\'s') end
   last, first = last + 0, first + 0
   local q = { last = last, first = first, cost = cost + 0, tag = tag + 0, seq = seq + 0, at = at + 0 }
   if last >= 4503599627370496 or first >= 4503599627370496 or q.cost > 1125899906842624
     or q.tag >= 9007199254740992 or q.seq >= 9007199254740992 or q.at >= 9007199254740992 then
-    error('WEIRSTATE a queue out of bounds', 0)
+    F.bad('a queue out of bounds')
   end
   if last > 0 then q.last = k.born + last end
   if first > 0 then q.first = k.born + first end
@@ -21,7 +21,7 @@ load = function(k, value, i)
       local i = ends + 1
       ends = string.find(value, ',', i, true) or string.find(value, '|', i, true) or #value + 1
       l.grades = string.sub(value, i, ends - 1)
-      if i < ends and not string.find(l.grades, '^%d%.%d+%.%d+%.%d+%.%d+') then error('WEIRSTATE a credit that is not weir\'s', 0) end
+      if i < ends and not string.find(l.grades, '^%d%.%d+%.%d+%.%d+%.%d+') then F.bad('a credit that is not weir\'s') end
     end
   end
   return ends
@@ -69,7 +69,7 @@ note = function(k, l, seq)
   if grades ~= '' then n, i = string.byte(grades) - 48, 3 end
   while n > 0 do
     local at, from, x, y, ends = string.match(grades, '^%d+%.(%d+)%.()(%d+)%.(%d+)%.?()', i)
-    if not at or #x > 16 or #y > 16 then error('WEIRSTATE a credit that is not weir\'s', 0) end
+    if not at or #x > 16 or #y > 16 then F.bad('a credit that is not weir\'s') end
     x, y = x + 0, y + 0
     if not popped and at + 0 == slot then return end
     if x < w or x == w and y < r then

@@ -8,14 +8,14 @@ O = {
 load_other = function(k, value, limits)
   local list, born, i = string.match(value, '^1([^|]*)|(%d+)()')
   if not list or #born > 16 then
-    error('WEIRSTATE a value ' .. (string.match(value, '^[02-9]') and 'of another version' or 'that is not weir\'s'), 0)
+    F.bad('a value ' .. (string.match(value, '^[02-9]') and 'of another version' or 'that is not weir\'s'))
   end
   k.born, k.birth, k.parts = born + 0, born, {}
-  if k.born >= 9007199254740992 then error('WEIRSTATE a birth out of bounds', 0) end
+  if k.born >= 9007199254740992 then F.bad('a birth out of bounds') end
   local at, seen = 1, {}
   while at <= #list do
     local spec, left, ends = string.match(list, '^([^;=]+)=[%d.]+(~?%d*)()', at)
-    if not spec or seen[spec] or #left > 17 or (ends <= #list and string.byte(list, ends) ~= 59) then error('WEIRSTATE a limit without its numbers', 0) end
+    if not spec or seen[spec] or #left > 17 or (ends <= #list and string.byte(list, ends) ~= 59) then F.bad('a limit without its numbers') end
     local l
     local numbers = ends - #left
     left = tonumber(string.sub(left, 2))
@@ -23,11 +23,11 @@ load_other = function(k, value, limits)
       if own.spec == spec then l = own end
     end
     if not l or left and left <= now then l = F.N.rule(spec) end
-    if F.load_part(l, list, at) ~= numbers then error('WEIRSTATE a limit without its numbers', 0) end
+    if F.load_part(l, list, at) ~= numbers then F.bad('a limit without its numbers') end
     if l.kind == 'g' then l.a = l.a + k.born end
     l.left = left
     k.parts[#k.parts + 1] = l
-    if #k.parts > 64 then error('WEIRSTATE too many limits', 0) end
+    if #k.parts > 64 then F.bad('too many limits') end
     seen[spec], at = true, ends + 1
   end
   F.load_rest(k, value, i)
@@ -93,7 +93,8 @@ end,
 
 -- Adds a limit that the key does not know. It replaces, of the limits that this call leaves
 -- out, the one with the nearest period, and begins with the used share of that limit. A limit
--- is replaced once. Returns used units that need an entry in the log, and its slot.
+-- is replaced once. A fixed window in place of one of its length ends with that. Returns used
+-- units that need an entry in the log, and its slot.
 adopt = function(k, l)
   local v = math.max(k.v, k.queue and k.queue.last or 0)
   local at = k.clock and math.max(now, F.C.real(k.clock, v)) or v
@@ -130,10 +131,8 @@ adopt = function(k, l)
     l.b = F.G.sum(g, l.a)
     if l.a == g.n then return units, v end
   else
-    l.a = l.kind == 'f' and at or at - at % l.p
-    if units > 0 then
-      if l.kind == 'c' then F.W.counter_book(l, at, units) else F.W.window_book(l, at, units) end
-    end
+    if best and l.kind == 'f' and best.kind == 'f' and best.p == p then at = math.min(at, best.a) end
+    l.a, l.b = l.kind == 'f' and at or at - at % p, units
   end
 end,
 

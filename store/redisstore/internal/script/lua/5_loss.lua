@@ -44,11 +44,11 @@ load_restored = function(k, value, i)
   for j = 1, #k.parts do
     local l = k.parts[j]
     local a, b, c, next = string.match(value, '^;(%d+)%.(%d+)%.(%d+)()', ends)
-    if not a or l.kind == 'g' and b + 0 >= l.q then error('WEIRSTATE a restored limit that is not weir\'s', 0) end
+    if not a or l.kind == 'g' and b + 0 >= l.q then F.bad('a restored limit that is not weir\'s') end
     l.ra, l.rb, l.rc, ends = a + 0, b + 0, c + 0, next
     most = math.max(most, l.ra, l.rb, l.rc)
   end
-  if most >= 9007199254740992 or k.restored < math.max(k.clock and 0 or k.born, 1) then error('WEIRSTATE a number out of bounds', 0) end
+  if most >= 9007199254740992 or k.restored < math.max(k.clock and 0 or k.born, 1) then F.bad('a number out of bounds') end
   return ends
 end,
 

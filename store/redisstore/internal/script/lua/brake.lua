@@ -63,10 +63,14 @@ end
 -- Windows ahead move with the clock, see exact.Move.
 local function moved(l)
   if l.a <= now or ahead == 0 then return l.a end
-  local function cut_off(t) return l.kind == 'f' and t or t - t % l.p end
-  local begin = cut_off(F.C.real(old, ahead))
-  local by = math.max(cut_off(F.C.real(c, ahead)) - begin, math.min(cut_off(now) + l.p - begin, 0))
-  return l.kind == 'f' and math.max(F.C.real(c, F.C.now(old, l.a)), l.a + by) or l.a + by
+  if l.kind == 'f' then
+    local from = F.C.real(old, ahead)
+    local by = math.max(F.C.real(c, ahead) - from, math.min(now + l.p - from, 0))
+    return math.max(F.C.real(c, F.C.now(old, l.a)), l.a + by)
+  end
+  local function align(t) return t - t % l.p end
+  local from = align(math.max(F.C.real(old, ahead - 1) + 1, old and old.pause or 0))
+  return l.a + math.max(align(F.C.real(c, ahead)) - from, math.min(align(now) + l.p - from, 0))
 end
 local windows = false
 for _, l in ipairs(k.parts) do

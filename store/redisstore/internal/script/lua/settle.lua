@@ -84,16 +84,14 @@ end
 -- Puts the state from before the booking back, as nothing changed since.
 local function restore(k, old, costs)
   local q, o = k.queue, old.queue or { last = 0, first = 0, cost = 0 }
-  if old.value then
-    -- Limits that the booking added are removed.
-    local left = {}
-    for _, l in ipairs(k.parts) do
-      local stays = not costs[l.spec]
-      for _, p in ipairs(old.parts) do stays = stays or p.spec == l.spec end
-      if stays then left[#left + 1] = l end
-    end
-    k.parts = left
+  -- Limits that the booking added are removed.
+  local left = {}
+  for _, l in ipairs(k.parts) do
+    local stays = not costs[l.spec]
+    for _, p in ipairs(old.parts) do stays = stays or p.spec == l.spec end
+    if stays then left[#left + 1] = l end
   end
+  k.parts = left
   q.last, q.first, q.cost, q.seq = o.last, o.first, math.min(q.cost, o.cost), q.seq - 1
   local c, was = k.clock, old.clock or {}
   if c then
@@ -119,8 +117,8 @@ for state = 1, #KEYS, 2 do
   local k = redis.call('EXISTS', KEYS[state]) == 1 and F.load({ state = state, list = state + 1, limits = {} })
   if k and k.queue and k.queue.tag == tag then
     local q, alone, changed, fewer = k.queue, k.queue.seq == seq, false, true
-    local old = { born = k.born, parts = {}, value = before ~= '', past = true }
-    if alone and old.value then F.O.load_other(old, before, {}) end
+    local old = { born = k.born, parts = {}, past = true }
+    if alone and before ~= '' then F.O.load_other(old, before, {}) end
     k.limits, k.slot, k.keeps = k.parts, slot, true
     for _, c in pairs(costs) do fewer = fewer and (c.cost == 0 or c.to <= c.cost) end
     for _, l in ipairs(k.parts) do
@@ -130,7 +128,7 @@ for state = 1, #KEYS, 2 do
       for _, p in ipairs(old.parts) do
         if p.spec == l.spec then b.a, b.b, b.c, b.opened, b.before, b.grades, b.was = p.a, p.b, p.c, p.opened, p.before, p.grades, true end
       end
-      if old.value and not b.was then b.alone = false end -- The booking added the limit.
+      if old.parts[1] and not b.was then b.alone = false end -- The booking added the limit.
       if c.cost > 0 and c.to ~= c.cost and l.kind ~= 'w' then
         if l.kind == 'g' then
           changed = settle_bucket(k, l, b) or changed

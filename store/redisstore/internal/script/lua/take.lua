@@ -46,7 +46,7 @@ for _, k in ipairs(keys) do
     F.book(k, 1, tag)
   end
   n = tell(reply, n, k, taken, false)
-  k.writes = not undecided and (taken == 1 or k.shifted or (k.parts ~= k.limits and mode == 'take' and not allowed and not k.free and F.O.refuse(k)))
+  k.writes = not undecided and (taken == 1 or k.shifted or (k.parts ~= k.limits and mode == 'take' and not allowed and full == 0 and not k.free and F.O.refuse(k)))
   if tag > 0 then
     local q = k.queue
     reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4], reply[n + 5] = q and q.tag or 0, q and q.seq or 0, entry, k.floor, value or ''
