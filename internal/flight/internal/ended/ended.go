@@ -11,9 +11,11 @@ import (
 const (
 	// most is the maximum number of leases. The latest ones stay.
 	most = 4096
-	// Each lease is released again up to times times, a pause apart.
+	// Each lease is released again up to times times, a pause apart or up to a step less, so
+	// that many go together.
 	times = 5
 	pause = time.Second
+	step  = pause / 4
 )
 
 // Leases are ended leases. The zero value has none.
@@ -27,7 +29,7 @@ type lease struct {
 
 // Add adds a lease that has ended just now, after its first release.
 func (l *Leases) Add(key, id string) {
-	l.list = append(l.list, lease{key, id, time.Now().Add(pause), times})
+	l.list = append(l.list, lease{key, id, time.Now().Add(pause).Truncate(step), times})
 	l.list = l.list[max(0, len(l.list)-most):]
 }
 
@@ -37,7 +39,7 @@ func (l *Leases) Again(key string, release func(key string, ids []string) error)
 	now, ids := time.Now(), []string(nil)
 	for i := range l.list {
 		if e := &l.list[i]; e.key == key && !now.Before(e.next) {
-			ids, e.next, e.left = append(ids, e.id), now.Add(pause), e.left-1
+			ids, e.next, e.left = append(ids, e.id), now.Add(pause).Truncate(step), e.left-1
 		}
 	}
 	if ids != nil {
