@@ -18,7 +18,8 @@ import (
 // lies past MaxWait or the deadline of ctx, or when MaxWaiters calls wait
 // already. When ctx ends first, Wait gives the slot back and returns the
 // context's error: calls behind it move up. A store that takes longer
-// than 20 ms for that finishes in the background.
+// than 20 ms for that finishes in the background, and meanwhile the next
+// call of the same key and cost takes the slot over.
 func (l *Limiter) Wait(ctx context.Context, key string) error {
 	return l.WaitN(ctx, key, 1)
 }
@@ -113,6 +114,9 @@ func (c *waitingCall) wait(ctx context.Context) (g grant, err error) {
 
 // book books a slot and waits for it. Again: see [line.Call.Wait].
 func (c *waitingCall) book(ctx context.Context) (g grant, again bool, err error) {
+	if slot := c.retake(ctx); slot != nil {
+		return c.goIn(ctx, slot)
+	}
 	l := c.limiter
 	d, err := c.ask(ctx)
 	if err == nil && !d.Allowed {
@@ -140,11 +144,17 @@ func (c *waitingCall) book(ctx context.Context) (g grant, again bool, err error)
 		line.Linger(back)
 		return grant{}, false, err
 	}
+	return c.goIn(ctx, slot)
+}
+
+// goIn waits for a slot.
+func (c *waitingCall) goIn(ctx context.Context, slot *line.Slot) (g grant, again bool, err error) {
 	used, again, err := c.Wait(ctx, slot, c.end)
 	if again {
 		return grant{}, true, nil
 	}
 	if err == line.ErrLate {
+		d := c.d
 		d.Reason, d.RetryAfter = store.ReasonLimited, c.Excess
 		err = c.refusal(&d)
 	}

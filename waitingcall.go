@@ -78,6 +78,22 @@ func (c *waitingCall) ask(ctx context.Context) (d store.Decision, err error) {
 	return d, err
 }
 
+// retake takes a slot over that another call has given up, without asking the store; nil: there
+// is none.
+func (c *waitingCall) retake(ctx context.Context) *line.Slot {
+	if c.silent || ctx.Err() != nil || c.claim != nil && c.claim.Lease == nil {
+		return nil
+	}
+	slot := c.Retake(c.end)
+	if slot != nil {
+		c.d = c.limiter.refuse(store.ReasonAllowed, 0)
+		c.d.Allowed, c.d.Delay = true, time.Until(slot.At)
+		c.limiter.events.decided(ctx, c.id, &c.d, Event{Kind: EventDecision})
+		c.begin(ctx, &c.d)
+	}
+	return slot
+}
+
 // askForLease makes the store decide on units and a lease together. It waits for room.
 func (c *waitingCall) askForLease(ctx context.Context) (d store.Decision, err error) {
 	l := c.limiter

@@ -113,9 +113,8 @@ func (fs *Flights) leave(f *flight, c *Claim) time.Duration {
 	} else {
 		f.line.Remove(c.place.element)
 	}
-	retryAfter := f.retryAfter()
-	f.advance()
-	return retryAfter
+	defer f.advance()
+	return f.retryAfter()
 }
 
 // ask asks the store once. again: the grant was late, and the claim keeps its turn.
@@ -145,6 +144,9 @@ func (f *flight) ask(ctx context.Context, c *Claim, try Try) (a Answer, retryAft
 			}
 		case Full:
 			f.free, f.width = time.Now().Add(retryAfter), 1
+			if !perhaps { // Otherwise the store is away.
+				fs.ended.Again(f.key, fs.cfg.Release)
+			}
 			if !c.Refuse {
 				f.lineUp(&c.place)
 				f.refused(retryAfter)

@@ -19,6 +19,8 @@ import (
 	mathrand "math/rand/v2"
 	"sync"
 	"time"
+
+	"github.com/goweir/weir/internal/flight/internal/ended"
 )
 
 // firstPause and maxPause bound how long the first call in line waits until it
@@ -46,17 +48,18 @@ type Config struct {
 	Stuck func()
 }
 
-// Flights holds the calls in flight of a limiter. It keeps nothing for a key
-// without calls. It is safe for concurrent use.
+// Flights holds the calls in flight of a limiter. For keys without calls it keeps the
+// latest ended leases. It is safe for concurrent use.
 type Flights struct {
 	cfg Config
 
 	mu    sync.Mutex
 	keys  map[string]*flight
-	renew func()      // the heartbeat
-	heart *time.Timer // runs it
-	beats bool        // the heart is set, or a heartbeat is under way
-	stuck bool        // Config.Stuck has heard of a key
+	renew func()       // the heartbeat
+	heart *time.Timer  // runs it
+	beats bool         // the heart is set, or a heartbeat is under way
+	stuck bool         // Config.Stuck has heard of a key
+	ended ended.Leases // that the store may count still
 }
 
 // Held returns the number of leases that are held.

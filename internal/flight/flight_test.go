@@ -23,6 +23,7 @@ type holder struct {
 	max    int
 	renews int
 	fail   error    // of Release
+	loses  bool     // Release has no effect
 	forget bool     // Renew has lost all leases
 	lost   []string // keys
 	order  []string // names of calls, in the order in which they were let in
@@ -36,7 +37,7 @@ func newHolder(ours int64, max int) *holder {
 			h.mu.Lock()
 			defer h.mu.Unlock()
 			for _, id := range ids {
-				if h.fail == nil || h.fail == errLate {
+				if (h.fail == nil || h.fail == errLate) && !h.loses {
 					delete(h.held, id)
 				}
 			}

@@ -43,16 +43,14 @@ func (fs *Flights) renewAll() {
 	}
 }
 
-// due sends failed releases again, and returns the flights with leases to renew. stuck: one
-// of them is the first that is stuck.
+// due sends failed releases again, and returns all flights. stuck: one of them is the first
+// that is stuck.
 func (fs *Flights) due() (todo []*flight, stuck bool) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	for _, f := range fs.keys {
 		f.send()
-		if len(f.held) > 0 {
-			todo = append(todo, f)
-		}
+		todo = append(todo, f)
 		if fs.cfg.Stuck != nil && !fs.stuck && f.isStuck() {
 			fs.stuck, stuck = true, true
 		}
@@ -63,15 +61,8 @@ func (fs *Flights) due() (todo []*flight, stuck bool) {
 // isStuck reports whether this process has held all calls in flight of the key for
 // longer than a lease lives. The lock is held.
 func (f *flight) isStuck() bool {
-	if int64(len(f.held)) < f.of.cfg.Max {
-		return false
-	}
-	for _, since := range f.held {
-		if time.Since(since) <= f.of.cfg.Lease {
-			return false
-		}
-	}
-	return true
+	recent := func(since time.Time) bool { return time.Since(since) <= f.of.cfg.Lease }
+	return int64(len(f.held)) >= f.of.cfg.Max && !slices.ContainsFunc(slices.Collect(maps.Values(f.held)), recent)
 }
 
 // renew renews the leases of one key, and forgets the lost ones. The caller tries again

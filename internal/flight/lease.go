@@ -85,12 +85,16 @@ func (f *flight) sendAll() {
 // sent notes the outcome of releasing a batch. Failed leases go with the next ones, or with the
 // next heartbeat. Of over 500, the store granted the earliest before it was gone.
 func (f *flight) sent(batch []returned, counted int64, err error) {
-	if err != nil {
-		ended := time.Now().Add(-f.of.cfg.Lease)
-		f.failed = slices.DeleteFunc(append(batch, f.failed...), func(r returned) bool { return !r.since.After(ended) })
-		slices.SortStableFunc(f.failed, func(a, b returned) int { return a.granted.Compare(b.granted) })
-		f.failed = f.failed[:min(int64(len(f.failed)), max(f.of.cfg.Max, 500))]
+	lapsed := time.Now().Add(-f.of.cfg.Lease)
+	for _, r := range batch {
+		if err != nil && r.since.After(lapsed) {
+			f.failed = append(f.failed, r)
+		} else {
+			f.of.ended.Add(f.key, r.id)
+		}
 	}
+	slices.SortStableFunc(f.failed, func(a, b returned) int { return a.granted.Compare(b.granted) })
+	f.failed = f.failed[:min(int64(len(f.failed)), max(f.of.cfg.Max, 500))]
 	if counted > 0 {
 		f.count -= counted
 		f.pause, f.width = firstPause, max(f.width, counted)

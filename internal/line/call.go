@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/goweir/weir/store"
@@ -61,6 +62,22 @@ func (c *Call) Goes(limits []store.Limit, now time.Time) bool {
 	}
 	p.leave(c.id.Cost, now)
 	return true
+}
+
+// Retake returns the line's earliest slot on its way back to the store; nil: there is none
+// before bound. Callers that leave as fast as others come then pile up no slots there.
+func (c *Call) Retake(bound time.Time) *Slot {
+	c.shard.mu.Lock()
+	defer c.shard.mu.Unlock()
+	list, now := c.shard.surplus[c.id.Key], time.Now()
+	for i, b := range slices.Backward(list) {
+		if b.id == c.id && b.slot.At.After(now) && !b.slot.At.After(bound) {
+			c.shard.surplus[c.id.Key] = slices.Delete(list, i, i+1)
+			close(b.done)
+			return b.slot
+		}
+	}
+	return nil
 }
 
 // Wait waits in line with the slot that the call has booked. It returns the slot

@@ -105,8 +105,14 @@ func (l *Lines) braked(key string, c store.Clock) {
 	s.move(key, c, time.Time{})
 }
 
-// move moves all slots of a key. The shard is locked. See slot.move.
+// move moves all slots of a key, also those on their way back. The shard is locked. See
+// slot.move.
 func (s *shard) move(key string, c store.Clock, looked time.Time) {
+	for _, b := range s.surplus[key] {
+		if !b.slot.move(c, looked) {
+			b.slot.At = time.Time{} // No call gets it.
+		}
+	}
 	for id, q := range s.lines {
 		if id.Key == key {
 			q.move(c, looked)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/rediskey"
 	"github.com/goweir/weir/internal/redistest"
 	"github.com/goweir/weir/store"
 	"github.com/redis/go-redis/v9"
@@ -275,15 +276,18 @@ func TestAcquireOnRedis(t *testing.T) {
 	}
 }
 
-// waitForNone waits until no lease of a key is left.
+// leasesOf returns the number of leases of a key of the limiter "api".
+func leasesOf(c *redis.Client, s *Store, key string) int64 {
+	return c.ZCard(context.Background(), rediskey.Held(s.name("api", key))).Val()
+}
+
+// waitForNone waits until that limiter has no lease of a key.
 func waitForNone(t *testing.T, c *redis.Client, s *Store, key string) {
 	t.Helper()
-	deadline := time.Now().Add(5 * time.Second)
-	for c.ZCard(context.Background(), heldOf(s, key)).Val() > 0 {
+	for deadline := time.Now().Add(5 * time.Second); leasesOf(c, s, key) > 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Errorf("%d leases of %q are left", c.ZCard(context.Background(), heldOf(s, key)).Val(), key)
+			t.Errorf("%d leases of %q are left", leasesOf(c, s, key), key)
 			return
 		}
-		time.Sleep(5 * time.Millisecond)
 	}
 }
