@@ -280,14 +280,14 @@ func (w *levelWait) book(ctx context.Context, v *Level) (err error) {
 		_, err = c.ask(ctx)
 		g = c.grant()
 	} else {
-		call, ok := l.lines.Enter(id)
+		call, ok := l.lines.Enter(id, w.start)
 		if !ok {
 			w.full = true
 			d := l.refuse(store.ReasonTooManyWaiters, 0)
 			return l.refusal(id, &d, false, 0)
 		}
 		w.begin(ctx, v)
-		c.Call, c.Since = call, w.start
+		c.Call = call
 		g, err = c.wait(ctx)
 	}
 	w.last = c.d

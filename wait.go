@@ -76,15 +76,15 @@ func (l *Limiter) waitSlot(ctx context.Context, id line.ID, maxWait time.Duratio
 	if err := l.checkFit(ctx, id, leased); err != nil {
 		return grant{}, err
 	}
-	call, ok := l.lines.Enter(id)
+	bound := newBound(ctx, maxWait)
+	call, ok := l.lines.Enter(id, bound.start)
 	if !ok {
 		return grant{}, l.turnAway(ctx, id, l.refuse(store.ReasonTooManyWaiters, 0))
 	}
-	c := waitingCall{Call: call, bound: newBound(ctx, maxWait), limiter: l, id: id, limits: l.limits}
+	c := waitingCall{Call: call, bound: bound, limiter: l, id: id, limits: l.limits}
 	if leased && l.flights != nil {
 		c.claim = &flight.Claim{Key: id.Key, Arrival: call.Arrival}
 	}
-	c.Since = c.start
 	return c.wait(ctx)
 }
 

@@ -28,7 +28,7 @@ func (uncounted) Counts(any, store.Instant) bool { return false }
 
 // watch makes the lines' watch begin.
 func (b *bench) watch(t *testing.T) {
-	call, _ := b.Enter(line.ID{Key: "first", Cost: 1})
+	call, _ := b.Enter(line.ID{Key: "first", Cost: 1}, time.Time{})
 	if _, again, err := call.Wait(t.Context(), b.slot(0, nil), time.Time{}); again || err != nil {
 		t.Fatal(again, err)
 	}
@@ -77,7 +77,7 @@ func TestBrake(t *testing.T) {
 				again := 0
 				for i := range 3 {
 					wg.Go(func() {
-						call, ok := b.Enter(line.ID{Key: "k", Cost: 1})
+						call, ok := b.Enter(line.ID{Key: "k", Cost: 1}, time.Time{})
 						if !ok {
 							t.Error("too many calls")
 						}
@@ -140,7 +140,7 @@ func TestBrakeBeforeTheReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(0, true)
 		b.watch(t)
-		call, _ := b.Enter(line.ID{Key: "k", Cost: 1})
+		call, _ := b.Enter(line.ID{Key: "k", Cost: 1}, time.Time{})
 		before := b.slot(500*ms, "before")
 		time.Sleep(ms)
 		b.tell("k", clock(5*time.Second, 499*ms))
@@ -148,7 +148,7 @@ func TestBrakeBeforeTheReply(t *testing.T) {
 			t.Error(again, err)
 		}
 		b.went("before")
-		after, _ := b.Enter(line.ID{Key: "k", Cost: 1})
+		after, _ := b.Enter(line.ID{Key: "k", Cost: 1}, time.Time{})
 		if _, again, err := after.Wait(t.Context(), b.slot(500*ms, "after"), time.Time{}); again || err != nil {
 			t.Error(again, err)
 		}
@@ -168,7 +168,7 @@ func TestBrakeOfThousands(t *testing.T) {
 			b.watch(t)
 			var wg sync.WaitGroup
 			for i := range 1000 {
-				call, _ := b.Enter(line.ID{Key: "k", Cost: 1})
+				call, _ := b.Enter(line.ID{Key: "k", Cost: 1}, time.Time{})
 				wg.Go(func() {
 					if _, again, err := call.Wait(t.Context(), b.slot(time.Second+time.Duration(i)*10*time.Microsecond, i), time.Time{}); again || err != nil {
 						t.Error(again, err)
@@ -208,7 +208,7 @@ func TestPauseHoldsLateSlots(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range 3 {
 			wg.Go(func() {
-				call, _ := b.Enter(line.ID{Key: "k", Cost: 1})
+				call, _ := b.Enter(line.ID{Key: "k", Cost: 1}, time.Time{})
 				defer call.Exit()
 				if _, again, err := call.Wait(t.Context(), b.lateSlot(2*time.Second, 0, i, limit), time.Time{}); again || err != nil {
 					t.Error(again, err)

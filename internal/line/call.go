@@ -13,10 +13,10 @@ import (
 // Call is a call on its way through its line. Enter gives it its place, which it keeps in
 // whatever order the store's replies come.
 type Call struct {
-	Since   time.Time     // when it began to wait, for Config.Slow; zero: it is never slow
 	Took    time.Duration // from the last question to its answer; 0: unknown
 	Arrival uint64        // its number in the order of the key's calls
 	Excess  time.Duration // after ErrLate, how long until the slot would have left
+	since   time.Time     // when it began to wait; zero: it is never slow
 	lines   *Lines
 	shard   *shard
 	id      ID
@@ -27,14 +27,14 @@ type Call struct {
 // ErrLate is the error of a call whose slot leaves too late for it: see Call.Excess.
 var ErrLate = errors.New("line: the slot leaves too late")
 
-// Enter lets a call in. It reports false when Max calls wait already; otherwise
-// the caller calls Exit when the call no longer waits.
-func (l *Lines) Enter(id ID) (c Call, ok bool) {
+// Enter lets a call in that waits since a time, for Config.Slow; zero: it is never slow. It
+// reports false when Max calls wait already. Otherwise the caller calls Exit in the end.
+func (l *Lines) Enter(id ID, since time.Time) (c Call, ok bool) {
 	if !l.enter() {
 		return Call{}, false
 	}
 	s := l.shard(id.Key)
-	return Call{lines: l, shard: s, id: id, Arrival: s.arrivals.Add(1), counted: true}, true
+	return Call{since: since, lines: l, shard: s, id: id, Arrival: s.arrivals.Add(1), counted: true}, true
 }
 
 // Exit ends the call. A second Exit does nothing.
@@ -92,7 +92,7 @@ func (c *Call) Wait(ctx context.Context, s *Slot, bound time.Time) (used *Slot, 
 	l := c.lines
 	l.watcher.start()
 	defer l.watcher.stop()
-	w := &waiter{ctx: ctx, arrival: c.Arrival, since: c.Since, bound: bound, wake: make(chan struct{}, 1)}
+	w := &waiter{ctx: ctx, arrival: c.Arrival, since: c.since, bound: bound, wake: make(chan struct{})}
 	c.counted = false // The line counts it out.
 	q := c.join(w, s)
 	select {
@@ -142,7 +142,7 @@ func (l *Lines) Surrender(ctx context.Context, id ID, s *Slot) <-chan struct{} {
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
 	q := shard.line(l, id)
-	w := &waiter{ctx: ctx, arrival: math.MaxUint64, wake: make(chan struct{}, 1)}
+	w := &waiter{ctx: ctx, arrival: math.MaxUint64, wake: make(chan struct{})}
 	q.add(w, s)
 	q.leave(w)
 	q.advance()

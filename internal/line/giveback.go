@@ -19,18 +19,17 @@ const (
 // Linger waits until background calls of the store are done, but not longer than
 // Grace. Nil channels are done.
 func Linger(calls ...<-chan struct{}) {
-	var timer *time.Timer
+	var grace <-chan time.Time
 	for _, done := range calls {
 		if done == nil {
 			continue
 		}
-		if timer == nil {
-			timer = time.NewTimer(Grace)
-			defer timer.Stop()
+		if grace == nil {
+			grace = time.After(Grace)
 		}
 		select {
 		case <-done:
-		case <-timer.C:
+		case <-grace:
 			return
 		}
 	}

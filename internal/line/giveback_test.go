@@ -24,7 +24,7 @@ func TestEqualSlotsGoBackLatestFirst(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		b, id := &bench{start: time.Now()}, line.ID{Key: "k", Cost: 1}
 		for i := range 4 {
-			c, _ := lines.Enter(id)
+			c, _ := lines.Enter(id, time.Time{})
 			s := b.slot(time.Second, i)
 			go func() {
 				defer c.Exit()

@@ -32,7 +32,7 @@ func TestLagIsMadeUpFor(t *testing.T) {
 				var next, last time.Time // the next free slot, the last departure
 				var left [minutes + 1]int
 				call := func() (over bool) {
-					c, _ := b.Enter(line.ID{Key: "k", Cost: 1})
+					c, _ := b.Enter(line.ID{Key: "k", Cost: 1}, time.Time{})
 					defer c.Exit()
 					mu.Lock()
 					if now := time.Now(); next.Before(now) {

@@ -52,10 +52,10 @@ func (q *line) add(w *waiter, s *Slot) {
 	}
 }
 
-// remove takes a waiter out of the line and returns the latest slot, which is now one too
-// many. Its owner takes the leaver's slot. So all calls behind the leaver move up, and
-// the store gets back the slot that this process booked last, which it can undo exactly.
-func (q *line) remove(w *waiter) *Slot {
+// leave takes a waiter out of the line and gives the latest slot back, which is now one too
+// many. Its owner takes the leaver's slot. So all calls behind the leaver move up, and the
+// store gets back the slot that this process booked last, which it can undo exactly.
+func (q *line) leave(w *waiter) {
 	end := len(q.slots) - 1
 	last := q.slots[end]
 	q.slots[end] = nil
@@ -64,11 +64,8 @@ func (q *line) remove(w *waiter) *Slot {
 		w.slot.owner, last.owner.slot = last.owner, w.slot
 	}
 	q.end(w)
-	return last
+	w.back = q.giveBack(w.ctx, last)
 }
-
-// leave takes a waiter out of the line and gives a slot back.
-func (q *line) leave(w *waiter) { w.back = q.giveBack(w.ctx, q.remove(w)) }
 
 // advance admits one waiter for each slot that has come, as the key's pace allows. Then it
 // sets the timer to the next slot, or the look before it. It drops an empty line.
@@ -136,10 +133,7 @@ func (q *line) admit(w *waiter) {
 func (q *line) end(w *waiter) {
 	q.arrivals.Remove(w.place)
 	w.slot = nil
-	select {
-	case w.wake <- struct{}{}: // The waiter finds out why.
-	default:
-	}
+	close(w.wake) // The waiter finds out why.
 }
 
 // next returns the waiter that leaves in owner's slot: the first arrival, unless owner

@@ -141,7 +141,7 @@ func TestLine(t *testing.T) {
 				b := newBench(0, false)
 				var wg sync.WaitGroup
 				for _, w := range tt.calls {
-					call, _ := b.Enter(line.ID{Key: "k", Cost: 1})
+					call, _ := b.Enter(line.ID{Key: "k", Cost: 1}, time.Time{})
 					wg.Go(func() {
 						defer call.Exit()
 						ctx := t.Context()
@@ -178,7 +178,7 @@ func TestSurrender(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(0, false)
 		id := line.ID{Key: "k", Cost: 1}
-		call, _ := b.Enter(id)
+		call, _ := b.Enter(id, time.Time{})
 		early := b.slot(10*ms, "early")
 		done := make(chan struct{})
 		go func() {

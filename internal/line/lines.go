@@ -76,7 +76,7 @@ func New(cfg Config) *Lines {
 	l := &Lines{cfg: cfg}
 	for i := range l.shards {
 		s := &l.shards[i]
-		s.lines, s.keys, s.surplus = make(map[ID]*line), make(map[string]int), make(map[string][]surplus)
+		s.lines, s.keys, s.paces, s.surplus = make(map[ID]*line), make(map[string]int), make(map[string]*pace), make(map[string][]surplus)
 	}
 	if cfg.Watch != nil {
 		l.watcher.subscribe = func() store.Watch { return cfg.Watch(l.braked) }
@@ -153,9 +153,6 @@ func (s *shard) pace(key string, now time.Time) *pace {
 	if p != nil {
 		return p
 	}
-	if s.paces == nil {
-		s.paces = make(map[string]*pace)
-	}
 	for other, p := range s.paces {
 		if len(s.paces) < paceKeys && !p.isOver(now) {
 			break
@@ -201,18 +198,12 @@ func (l *Lines) Waits(since time.Time) {
 
 // enter counts a call, and reports false when Max calls wait already.
 func (l *Lines) enter() bool {
-	if l.cfg.Max == 0 {
-		return true
-	}
-	for {
-		n := l.waiting.Load()
-		if n >= int64(l.cfg.Max) {
-			return false
-		}
+	for n := l.waiting.Load(); n < int64(l.cfg.Max); n = l.waiting.Load() {
 		if l.waiting.CompareAndSwap(n, n+1) {
 			return true
 		}
 	}
+	return l.cfg.Max == 0
 }
 
 // exit undoes enter.
@@ -223,12 +214,4 @@ func (l *Lines) exit() {
 }
 
 // Count returns how many lines there are, and how many calls count against Max.
-func (l *Lines) Count() (lines, calls int) {
-	for i := range l.shards {
-		s := &l.shards[i]
-		s.mu.Lock()
-		lines += len(s.lines)
-		s.mu.Unlock()
-	}
-	return lines, int(l.waiting.Load())
-}
+func (l *Lines) Count() (lines, calls int) { return int(l.lines.Load()), int(l.waiting.Load()) }

@@ -98,7 +98,7 @@ func runModel(t *testing.T, seed uint64) {
 		gone int
 	)
 	wait := func(ctx context.Context, cost int64, arrival int64) {
-		call, _ := b.Enter(line.ID{Key: "k", Cost: cost})
+		call, _ := b.Enter(line.ID{Key: "k", Cost: cost}, time.Time{})
 		defer call.Exit()
 		mu.Lock()
 		d := m.book(cost)

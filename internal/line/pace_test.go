@@ -48,7 +48,7 @@ func TestPace(t *testing.T) {
 				b := newBench(0, true)
 				var left []time.Duration
 				for i := range 5 {
-					call, _ := b.Enter(line.ID{Key: "k", Cost: c.cost})
+					call, _ := b.Enter(line.ID{Key: "k", Cost: c.cost}, time.Time{})
 					if i == 0 {
 						call.Took = c.took
 					}
@@ -74,7 +74,7 @@ func TestPace(t *testing.T) {
 func (b *bench) pass(t *testing.T, key string, cost int64, took time.Duration, limit store.Limit) time.Duration {
 	t.Helper()
 	start := time.Now()
-	call, _ := b.Enter(line.ID{Key: key, Cost: cost})
+	call, _ := b.Enter(line.ID{Key: key, Cost: cost}, time.Time{})
 	defer call.Exit()
 	call.Took = took
 	if !call.Goes([]store.Limit{limit}, time.Now()) {
@@ -175,7 +175,7 @@ func TestPaceOfADeadline(t *testing.T) {
 				b := newBench(1, true)
 				b.pass(t, "k", 1, time.Hour, limit)
 				b.start = time.Now()
-				call, _ := b.Enter(line.ID{Key: "k", Cost: 1})
+				call, _ := b.Enter(line.ID{Key: "k", Cost: 1}, time.Time{})
 				var bound time.Time
 				if c.bound > 0 {
 					bound = b.start.Add(c.bound)
@@ -227,7 +227,7 @@ func TestPaceAfterAHalt(t *testing.T) {
 	var left []time.Time
 	var wg sync.WaitGroup
 	for i := range 10 {
-		call, _ := b.Enter(line.ID{Key: "k", Cost: 1})
+		call, _ := b.Enter(line.ID{Key: "k", Cost: 1}, time.Time{})
 		s := b.slot(100*ms+time.Duration(i)*interval, nil, limit)
 		wg.Go(func() {
 			if _, again, err := call.Wait(t.Context(), s, time.Time{}); again || err != nil {
@@ -303,7 +303,7 @@ func TestSlotsComeBySomeAnswers(t *testing.T) {
 				var wg sync.WaitGroup
 				var left []time.Duration
 				for _, a := range c.answers {
-					call, _ := b.Enter(line.ID{Key: "k", Cost: 1})
+					call, _ := b.Enter(line.ID{Key: "k", Cost: 1}, time.Time{})
 					at := micros(b.start) - store.Instant(a.onItsWay.Microseconds())
 					d := store.Decision{Delay: a.granted + a.onItsWay, At: at, Slot: at + store.Instant((a.granted + a.onItsWay).Microseconds())}
 					s := line.Granted(&d, nil, b.start.Add(-a.took), b.start)

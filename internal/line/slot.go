@@ -39,7 +39,7 @@ type waiter struct {
 	used    *Slot           // in which it was admitted
 	excess  time.Duration   // by which its slot leaves too late for it; 0: it does not
 	back    <-chan struct{} // closed when the slot that it gave up is back; nil: none
-	wake    chan struct{}   // has one when it is out of the line
+	wake    chan struct{}   // closed when it is out of the line
 	place   *list.Element   // in line.arrivals
 }
 

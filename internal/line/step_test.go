@@ -25,7 +25,7 @@ func TestStoresClockSteps(t *testing.T) {
 				var wg sync.WaitGroup
 				var left, want []time.Duration
 				wait := func(clock, after time.Duration) {
-					call, _ := b.Enter(line.ID{Key: "k", Cost: 1})
+					call, _ := b.Enter(line.ID{Key: "k", Cost: 1}, time.Time{})
 					at := micros(time.Now().Add(clock))
 					d := store.Decision{Delay: after, At: at, Slot: at + store.Instant(after.Microseconds())}
 					s := line.Granted(&d, nil, time.Now(), time.Now())
@@ -67,7 +67,7 @@ func TestBrakeFromBeforeAStepBack(t *testing.T) {
 			b.watch(t)
 			b.tell("k", clock(time.Second, 0))
 			time.Sleep(3 * time.Second)
-			call, _ := b.Enter(line.ID{Key: "k", Cost: 1})
+			call, _ := b.Enter(line.ID{Key: "k", Cost: 1}, time.Time{})
 			now := time.Now()
 			d := store.Decision{
 				Delay: 300 * ms, At: micros(now.Add(by)), Slot: micros(now.Add(300 * ms)), // The key's time goes on.
