@@ -1,4 +1,5 @@
 if part == 'K' and not F.load then
+-- Ends the script: a value is not weir's.
 F.bad = function(what) error('WEIRSTATE ' .. what, 0) end
 
 -- The instant from which a limit is as if never used.
