@@ -50,7 +50,7 @@ func TestFailoverLosesReleases(t *testing.T) {
 			t.Fatal("the replica does not get the leases")
 		}
 	}
-	if err := replica.SlaveOf(ctx, "no", "one").Err(); err != nil {
+	if err := replica.ReplicaOf(ctx, "no", "one").Err(); err != nil {
 		t.Fatal(err)
 	}
 	for _, lease := range leases {
