@@ -62,8 +62,8 @@ func (e *entry) be(l *limits) {
 	}
 }
 
-// learn stores an answer of the primary about limits, unless a later one is known. An answer that is 5 s
-// older is by a clock that has stepped back.
+// learn stores an answer of the primary about limits, unless a later one is known. Of two of one instant
+// the fuller is the later one. An answer that is 5 s older is by a clock that has stepped back.
 func (e *entry) learn(l *limits, seen []store.Seen) {
 	if e.limits != l {
 		e.be(l)
@@ -76,14 +76,16 @@ func (e *entry) learn(l *limits, seen []store.Seen) {
 		e.more.last = 0
 		clear(e.more.debt)
 	}
-	e.at = at
 	for i := range seen {
-		u := seen[i].Used
-		*e.state(i) = exact.State{A: int64(u.At), B: u.Units, C: u.Before}
+		u, s := seen[i].Used, e.state(i)
+		if at != e.at || int64(u.At) > s.A || int64(u.At) == s.A && u.Units > s.B {
+			*s = exact.State{A: int64(u.At), B: u.Units, C: u.Before}
+		}
 		if last := int64(seen[i].Last); last > e.more.last {
 			e.extra().last = last
 		}
 	}
+	e.at = at
 }
 
 // live reports whether the primary's answer still counts at an instant.

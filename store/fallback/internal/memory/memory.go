@@ -36,9 +36,7 @@ const newLooks = 4
 var seed = maphash.MakeSeed()
 
 // Open makes room for a maximum number of keys. The zero Memory has none.
-func (t *Memory) Open(maxKeys int) {
-	t.most = max(maxKeys/len(t.shards), 1)
-}
+func (t *Memory) Open(maxKeys int) { t.most = max(maxKeys/len(t.shards), 1) }
 
 // lock locks the shard of a key, and returns it with the key's hash and its entry, if any.
 func (t *Memory) lock(scope, key string) (sh *shard, hash uint64, e *entry) {

@@ -46,6 +46,27 @@ func TestLearnInAnyOrder(t *testing.T) {
 	}
 }
 
+// Of two answers of one instant, as by a server with a coarse clock, the fuller is known in
+// whatever order they come.
+func TestLearnOneInstant(t *testing.T) {
+	t.Parallel()
+	for _, a := range []store.Algorithm{store.GCRA, store.SlidingWindow, store.SlidingCounter, store.FixedWindow, store.AlignedWindow} {
+		for _, order := range [][]int64{{3, 5}, {5, 3}} {
+			m, c := open(1000), charges("k")
+			c[0].Limit = c[0].Limit.By(a)
+			var seen []store.Seen
+			for _, units := range order {
+				seen = []store.Seen{{At: now, Used: store.Used{At: now, Units: units}}}
+				m.Learn(c, seen)
+			}
+			m.Lose(c, seen)
+			if r, _ := m.Due(c, now, false); r.Memories[0].Known[0].Units != 5 {
+				t.Errorf("%v, %v: %d are known, want 5", a, order, r.Memories[0].Known[0].Units)
+			}
+		}
+	}
+}
+
 // A correction reaches the window that counted the booking, and no other.
 func TestCorrectionsReachTheirWindow(t *testing.T) {
 	t.Parallel()
