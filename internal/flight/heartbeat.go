@@ -61,8 +61,11 @@ func (fs *Flights) due() (todo []*flight, stuck bool) {
 // isStuck reports whether this process has held all calls in flight of the key for
 // longer than a lease lives. The lock is held.
 func (f *flight) isStuck() bool {
-	recent := func(since time.Time) bool { return time.Since(since) <= f.of.cfg.Lease }
-	return int64(len(f.held)) >= f.of.cfg.Max && !slices.ContainsFunc(slices.Collect(maps.Values(f.held)), recent)
+	stuck := int64(len(f.held)) >= f.of.cfg.Max
+	for _, since := range f.held {
+		stuck = stuck && time.Since(since) > f.of.cfg.Lease
+	}
+	return stuck
 }
 
 // renew renews the leases of one key, and forgets the lost ones. The caller tries again
