@@ -13,6 +13,7 @@
 // The order of handlers decides whether a limiter limits. Outermost first:
 //
 //	recovery and logging
+//	h2c.NewHandler of golang.org/x/net: further in, a connection is a single request
 //	CORS: a browser hides a refusal without Access-Control-Allow-Origin, and sends
 //	    preflights without a key, which are refused. Expose RateLimit,
 //	    RateLimit-Policy and Retry-After there if scripts read them
@@ -29,10 +30,7 @@
 // This is wrong:
 //
 //	// Incorrect: the limiter runs before authentication.
-//	limit, _ := middleware.New(middleware.Config{
-//		Limiter: limiter,
-//		Key:     weir.KeyHeader("X-User"),
-//	})
+//	limit, _ := middleware.New(middleware.Config{Limiter: limiter, Key: weir.KeyHeader("X-User")})
 //	http.ListenAndServe(":80", limit(authenticate(api)))
 //
 // The limiter reads an X-User that nothing has checked. A client that writes another
