@@ -7,6 +7,7 @@ import (
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/answer"
+	"github.com/goweir/weir/internal/deadline"
 )
 
 // Guard is the middleware without a framework's way of calling handlers, for adapters. It
@@ -111,10 +112,8 @@ func (g *Guard) undecided(w http.ResponseWriter, r *http.Request, m *mark, err e
 	switch {
 	case !errors.Is(err, weir.ErrStore):
 		return r, g.cfg.fail(w, r, &broken, err)
-	case g.cfg.OnStoreFailure == FailClosed:
+	case g.cfg.OnStoreFailure == FailClosed || deadline.Ended(r.Context()) != nil:
 		return r, g.cfg.fail(w, r, &unavailable, err)
-	case r.Context().Err() != nil:
-		return r, g.cfg.refuse(w, r, &ended)
 	}
 	g.cfg.OnError(r, err)
 	m.open = true
@@ -138,16 +137,13 @@ func (g *Guard) Done(r, passed *http.Request) {
 
 // notOfPreflights are headers that no browser puts into a preflight: credentials,
 // and methods that a handler may take for the request's.
-var notOfPreflights = []string{
-	"Authorization", "Cookie", "X-Http-Method-Override", "X-Method-Override", "X-Http-Method",
-}
+var notOfPreflights = []string{"Authorization", "Cookie", "X-Http-Method-Override", "X-Method-Override", "X-Http-Method"}
 
 // preflight reports whether r is a browser's question about CORS, which comes before
 // the request that is counted. Any client can send the same.
 func preflight(r *http.Request) bool {
 	once := func(name string) bool { return len(r.Header[name]) == 1 && r.Header[name][0] != "" }
-	return r.Method == http.MethodOptions &&
-		once("Origin") && once("Access-Control-Request-Method") &&
+	return r.Method == http.MethodOptions && once("Origin") && once("Access-Control-Request-Method") &&
 		r.ContentLength == 0 && len(r.TransferEncoding) == 0 &&
 		!slices.ContainsFunc(notOfPreflights, func(name string) bool { return len(r.Header[name]) > 0 })
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/answer"
+	"github.com/goweir/weir/internal/deadline"
 )
 
 // The refusals of requests without a usable key.
@@ -49,7 +50,7 @@ func (cfg *Config) identify(w http.ResponseWriter, r *http.Request, seen *identi
 	}
 	p, failed := withoutKey(err)
 	switch {
-	case failed && r.Context().Err() != nil:
+	case failed && deadline.Ended(r.Context()) != nil:
 		return "", cfg.refuse(w, r, &ended)
 	case failed:
 		cfg.OnError(r, &fault{kindKey, err})

@@ -1,6 +1,10 @@
 package middleware
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/goweir/weir/internal/deadline"
+)
 
 // Outcome is how a handler served a request.
 type Outcome struct {
@@ -36,7 +40,7 @@ func OnlyFailures(_ *http.Request, o Outcome) int64 {
 // OnlySuccesses is a Config.Settle for which requests answered with 400 or above cost
 // nothing, unless their context has ended: no client has work for nothing by leaving.
 func OnlySuccesses(r *http.Request, o Outcome) int64 {
-	if o.Status >= 400 && r.Context().Err() == nil {
+	if o.Status >= 400 && deadline.Ended(r.Context()) == nil {
 		return 0
 	}
 	return o.Cost

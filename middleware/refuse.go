@@ -5,6 +5,7 @@ import (
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/answer"
+	"github.com/goweir/weir/internal/deadline"
 )
 
 // The refusals that no limit causes. See withoutKey for requests without a key.
@@ -31,7 +32,7 @@ func (cfg *Config) refuse(w http.ResponseWriter, r *http.Request, p *answer.Prob
 
 // fail refuses a request that met an error, without the error's text.
 func (cfg *Config) fail(w http.ResponseWriter, r *http.Request, p *answer.Problem, err error) (passes bool) {
-	if r.Context().Err() != nil {
+	if deadline.Ended(r.Context()) != nil {
 		return cfg.refuse(w, r, &ended)
 	}
 	cfg.OnError(r, err)
