@@ -8,6 +8,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/goweir/weir/internal/deadline"
 )
 
 // outcome is the end of a call that is to be settled.
@@ -39,7 +41,7 @@ func (o *outcome) end(err error) {
 // stream is a success. Otherwise a client could have all messages free, by leaving before
 // the last.
 func (o *outcome) endStream(ctx context.Context, err error, refused bool) {
-	if refused || o.begun.Load() && ctx.Err() != nil {
+	if refused || o.begun.Load() && deadline.Ended(ctx) != nil {
 		err = nil
 	}
 	o.end(err)

@@ -199,6 +199,25 @@ func TestSettle(t *testing.T) {
 			}
 		})
 	})
+	t.Run("a handler may hear of the deadline before its context", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			var got middleware.Outcome
+			cfg := config(t, weir.PerHour(1))
+			cfg.Settle = func(_ *http.Request, o middleware.Outcome) int64 { got = o; return 1 }
+			ctx, cancel := context.WithTimeout(metadata.NewIncomingContext(t.Context(), metadata.Pairs("x-user", "ann")), time.Second+time.Millisecond)
+			defer cancel()
+			ss := &lateStream{ctx: ctx, deadline: time.Now().Add(time.Second)}
+			err := mustServer(t, cfg).Stream(nil, ss, &grpc.StreamServerInfo{FullMethod: chat}, func(_ any, ss grpc.ServerStream) error {
+				_ = ss.SendMsg(served)
+				time.Sleep(time.Second)
+				return status.Error(codes.DeadlineExceeded, "as a call to a backend says")
+			})
+			if status.Code(err) != codes.DeadlineExceeded || got.Status != http.StatusOK {
+				t.Errorf("%v, outcome %+v, want status 200", err, got)
+			}
+		})
+	})
 	t.Run("leaving a call is no failure", func(t *testing.T) {
 		t.Parallel()
 		cfg := config(t, weir.PerHour(1))
@@ -231,6 +250,24 @@ func TestSettle(t *testing.T) {
 		}
 	})
 }
+
+// lateStream is a stream whose context ends a moment after its deadline.
+type lateStream struct {
+	grpc.ServerStream
+	ctx      context.Context
+	deadline time.Time
+}
+
+func (s *lateStream) Context() context.Context    { return late{s.ctx, s.deadline} }
+func (s *lateStream) SendMsg(any) error           { return nil }
+func (s *lateStream) SetHeader(metadata.MD) error { return nil }
+
+type late struct {
+	context.Context
+	deadline time.Time
+}
+
+func (c late) Deadline() (time.Time, bool) { return c.deadline, true }
 
 // TestMessageCost checks that a call's cost may depend on its message.
 func TestMessageCost(t *testing.T) {
