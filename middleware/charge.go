@@ -10,6 +10,7 @@ import (
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/answer"
+	"github.com/goweir/weir/internal/deadline"
 )
 
 type charger struct {
@@ -39,8 +40,10 @@ func (c *charger) init(cfg *Config) {
 // take charges a request on its levels, and sets d to the decision. An error that matches
 // weir.ErrStore means that nothing could be decided.
 func (c *charger) take(w http.ResponseWriter, r *http.Request, m *mark, d *weir.Decision) error {
-	err := c.charge(r, m, d)
-	if err != nil {
+	if _, ok := r.Context().Deadline(); ok {
+		r = r.WithContext(patient{r.Context()})
+	}
+	if err := c.charge(r, m, d); err != nil {
 		return err
 	}
 	if d.Reason == weir.ReasonLimited && c.cfg.isOwn(d) && c.punish(r, m.list[0].Key) {
@@ -55,30 +58,25 @@ func (c *charger) take(w http.ResponseWriter, r *http.Request, m *mark, d *weir.
 	return nil
 }
 
+// charge decides about a request, which waits for its slot if it may. If the charge can be
+// corrected, m gets it.
 func (c *charger) charge(r *http.Request, m *mark, d *weir.Decision) (err error) {
-	switch own := &m.list[0]; {
-	case c.cfg.Settle != nil || c.cfg.Delay.Max > 0:
-		*d, err = c.reserve(r, m)
+	own, delay, maxWait := &m.list[0], &c.cfg.Delay, time.Duration(0)
+	switch {
+	case delay.Max > 0:
+		defer c.waiting.Add(-1)
+		if c.waiting.Add(1) <= int64(delay.MaxWaiting) {
+			maxWait, _ = deadline.Max(m, time.Now(), delay.Max)
+		}
+		fallthrough
+	case c.cfg.Settle != nil:
+		m.booked, *d, err = weir.WaitLevels(r.Context(), maxWait, m.list...)
 	case len(c.levels) == 1 && own.Limits == nil: // This way is shorter.
 		*d, err = own.Limiter.AllowN(r.Context(), own.Key, own.Cost)
 	default:
 		*d, err = weir.AllowLevels(r.Context(), m.list...)
 	}
 	return err
-}
-
-// reserve charges a request so that the charge can be corrected, and waits for the slot if
-// the request may wait.
-func (c *charger) reserve(r *http.Request, m *mark) (d weir.Decision, err error) {
-	maxWait := time.Duration(0)
-	if delay := &c.cfg.Delay; delay.Max > 0 {
-		defer c.waiting.Add(-1)
-		if c.waiting.Add(1) <= int64(delay.MaxWaiting) {
-			maxWait = delay.Max
-		}
-	}
-	m.booked, d, err = weir.WaitLevels(r.Context(), maxWait, m.list...)
-	return d, err
 }
 
 // costOf asks a function for the units that a request takes; nil: it takes so many. Each

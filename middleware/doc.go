@@ -2,10 +2,7 @@
 // net/http and frameworks with its types. Packages weirgin, weirecho and weirgrpc
 // mount the same [Config] in gin, echo and gRPC.
 //
-//	limit, err := middleware.New(middleware.Config{
-//		Limiter: limiter,
-//		Key:     weir.KeyAPIKey("X-API-Key", secret),
-//	})
+//	limit, err := middleware.New(middleware.Config{Limiter: limiter, Key: weir.KeyAPIKey("X-API-Key", secret)})
 //	mux.Handle("GET /things/{id}", authenticate(limit(things)))
 //
 // # Order

@@ -56,10 +56,6 @@ type line struct {
 	more atomic.Int64 // errors without a line
 }
 
-func newErrorLog(cfg *Config) *errorLog {
-	return &errorLog{limiter: cfg.Limiter.Name(), closed: cfg.OnStoreFailure == FailClosed, since: time.Now()}
-}
-
 // log is a Config.OnError.
 func (l *errorLog) log(r *http.Request, err error) {
 	k := kindOf(err)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/answer"
@@ -25,7 +26,7 @@ func NewGuard(cfg Config) (*Guard, error) {
 	}
 	g := &Guard{cfg: cfg}
 	if cfg.OnError == nil {
-		g.cfg.OnError = newErrorLog(&cfg).log
+		g.cfg.OnError = (&errorLog{limiter: cfg.Limiter.Name(), closed: cfg.OnStoreFailure == FailClosed, since: time.Now()}).log
 	}
 	if cfg.Shadow {
 		g.cfg.Delay = Delay{}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/middleware"
+	"github.com/goweir/weir/store"
+	"github.com/goweir/weir/store/localstore"
 )
 
 // late is a context that ends a moment after its deadline. With a real one the timer of a
@@ -84,4 +86,57 @@ func TestWorkUntilTheDeadline(t *testing.T) {
 			t.Errorf("cost %d, want 3", cost)
 		}
 	})
+}
+
+// asked is a store that keeps the context of the last call, which it answers when that ends.
+type asked struct {
+	*localstore.Store
+	ctx context.Context
+}
+
+func (s *asked) Take(ctx context.Context, _ store.Request) (store.Decision, error) {
+	s.ctx = ctx
+	<-ctx.Done()
+	return store.Decision{}, ctx.Err()
+}
+
+// TestDeadlineOfTheStore: clients of gRPC choose deadlines, and a connection of the store that
+// misses one is closed. So the store has a second more. The request ends in time.
+func TestDeadlineOfTheStore(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*middleware.Config){
+		"one limiter": func(*middleware.Config) {},
+		"settled":     func(cfg *middleware.Config) { cfg.Settle = middleware.OnlySuccesses },
+		"a plan": func(cfg *middleware.Config) {
+			cfg.Limits = func(*http.Request) ([]weir.Limit, error) { return []weir.Limit{weir.PerHour(2)}, nil }
+		},
+		"levels": func(cfg *middleware.Config) {
+			wide := on(t, cfg.Limiter.Config().Store, "wide", weir.PerHour(1))
+			cfg.Levels = []middleware.Level{{Limiter: wide, Key: weir.KeyStatic("all")}}
+		},
+		"delayed": func(cfg *middleware.Config) { cfg.Delay = middleware.Delay{Max: time.Minute, MaxWaiting: 1} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				local := &asked{Store: newLocal(t).(*localstore.Store)}
+				cfg := middleware.Config{Limiter: on(t, local, "user", weir.PerHour(1)), Key: weir.KeyStatic("ann")}
+				change(&cfg)
+				limit, err := middleware.New(cfg)
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				w, start := httptest.NewRecorder(), time.Now()
+				limit(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("served") })).ServeHTTP(w, request(ctx))
+				if took := time.Since(start); w.Code != http.StatusServiceUnavailable || took != time.Second {
+					t.Errorf("status %d after %v", w.Code, took)
+				}
+				if deadline, _ := local.ctx.Deadline(); deadline != start.Add(2*time.Second) {
+					t.Errorf("the store has until %v, %v after the start", deadline, deadline.Sub(start))
+				}
+			})
+		})
+	}
 }

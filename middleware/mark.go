@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/answer"
@@ -59,4 +60,14 @@ func hasPassed(ctx context.Context, limiter *weir.Limiter, key string, failure S
 		}
 	}
 	return false
+}
+
+// patient is a context whose deadline a connection of the store may miss by a second. A client
+// may choose the deadline, and each miss costs a connection. The context ends as before.
+type patient struct{ context.Context }
+
+// Deadline implements context.Context.
+func (p patient) Deadline() (time.Time, bool) {
+	deadline, ok := p.Context.Deadline()
+	return deadline.Add(time.Second), ok
 }

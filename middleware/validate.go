@@ -48,14 +48,11 @@ func (d *Delay) validate() error {
 }
 
 func (p *Penalty) validate(limiter *weir.Limiter) error {
-	if p.Limiter == nil {
-		if p.For != 0 {
-			return invalid("Penalty.For", "0 without Penalty.Limiter", p.For.String())
-		}
-		return nil
-	}
 	_, pauses := limiter.Config().Store.(store.Braker)
 	switch {
+	case p.Limiter == nil && p.For != 0:
+		return invalid("Penalty.For", "0 without Penalty.Limiter", p.For.String())
+	case p.Limiter == nil:
 	case !pauses:
 		return invalid("Penalty.Limiter", "none, as the store of Limiter can't pause keys", "one")
 	case p.For <= 0 || p.For > store.MaxPeriod/4:
