@@ -35,8 +35,7 @@ func New(cfg middleware.Config) (gin.HandlerFunc, error) {
 	return func(c *gin.Context) {
 		r := c.Request
 		if r.Pattern == "" {
-			// In place, as the ServeMux does and outer handlers expect.
-			r.Pattern = c.FullPath()
+			r.Pattern = c.FullPath() // In place, as the ServeMux does and outer handlers expect.
 		}
 		asked := bridge.Carry(r, c)
 		passed, ok := guard.Check(c.Writer, asked)
@@ -47,25 +46,26 @@ func New(cfg middleware.Config) (gin.HandlerFunc, error) {
 		}
 		c.Request = passed
 		defer func() { guard.Done(r, c.Request) }()
+		ended := false
 		if guard.Settles() && passed != asked {
-			counted, ended := &counter{ResponseWriter: c.Writer}, false
+			counted := &counter{ResponseWriter: c.Writer}
 			c.Writer = counted
 			defer func() {
-				guard.Settle(r, passed, status(c), counted.bytes, ended || counted.gone || middleware.Sent(r, counted.bytes))
+				status := status(c)
 				if c.Writer == counted { // Middlewares further out ask for the size of their own body.
 					c.Writer = counted.ResponseWriter
+				} else { // Engine.HandleContext took it off.
+					counted.bytes = max(counted.bytes, int64(c.Writer.Size()))
 				}
+				guard.Settle(r, passed, status, counted.bytes, ended || counted.gone || middleware.Sent(r, counted.bytes))
 			}()
-			c.Next()
-			ended = true
-			return
 		}
 		c.Next()
+		ended = true
 	}, nil
 }
 
-// status returns the response's status as far as it is known here. An error without
-// an answer yet is a failure.
+// status returns the status as far as it is known. An error without an answer is a failure.
 func status(c *gin.Context) int {
 	status := c.Writer.Status()
 	if len(c.Errors) > 0 && status < http.StatusBadRequest && !c.Writer.Written() {

@@ -121,6 +121,43 @@ func TestHandleContext(t *testing.T) {
 	}
 }
 
+// TestSettledHandleContext: the answer of the other route is settled. Gin takes all writers of
+// middlewares off on the way.
+func TestSettledHandleContext(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{0, 100, 5000} {
+		for _, panics := range []bool{false, true} {
+			var got middleware.Outcome
+			e := gin.New()
+			e.Use(mustNew(t, middleware.Config{
+				Limiter: httpcases.NewLimiter(t, httpcases.NewCounting().Store, weir.PerHour(5)), Key: weir.KeyStatic("all"),
+				Settle: func(_ *http.Request, o middleware.Outcome) int64 { got = o; return 1 },
+			}))
+			e.GET("/old", func(c *gin.Context) {
+				c.Request.URL.Path = "/new"
+				e.HandleContext(c)
+			})
+			e.GET("/new", func(c *gin.Context) {
+				c.String(http.StatusCreated, strings.Repeat("x", size))
+				if panics {
+					panic(http.ErrAbortHandler)
+				}
+			})
+			func() {
+				defer func() { _ = recover() }()
+				e.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/old", http.NoBody))
+			}()
+			want := middleware.Outcome{Status: http.StatusCreated, Bytes: int64(size), Cost: 1}
+			if panics && size <= 2048 {
+				want.Status = http.StatusInternalServerError
+			}
+			if got != want {
+				t.Errorf("%d bytes, panics %v: outcome %+v, want %+v", size, panics, got, want)
+			}
+		}
+	}
+}
+
 func TestRoute(t *testing.T) {
 	t.Parallel()
 	var seen string
