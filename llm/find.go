@@ -59,8 +59,8 @@ func isJSON(kind string, head []byte) bool {
 	return len(start) > 0 && (start[0] == '{' || start[0] == '[')
 }
 
-// inJSON reads a body of JSON: an object, or an array of them as Gemini streams. The
-// end of a body shows the depth of an object only if the body is whole.
+// inJSON reads a body of JSON: an object, or an array of them as Gemini streams. A body that
+// is not whole may end at its last brace: a json.Decoder reads no further.
 func inJSON(p Provider, head, tail []byte, whole bool) (Usage, bool) {
 	var m message
 	var several []message
@@ -69,7 +69,7 @@ func inJSON(p Provider, head, tail []byte, whole bool) (Usage, bool) {
 		return m.read(p)
 	case tail == nil && json.Unmarshal(head, &several) == nil && len(several) > 0:
 		return several[len(several)-1].read(p)
-	case tail != nil && whole:
+	case whole || bytes.HasSuffix(bytes.TrimSpace(tail), []byte("}")):
 		if u, found := atEnd(p, tail); found {
 			return u, true
 		}
