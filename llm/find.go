@@ -70,7 +70,8 @@ func inJSON(p Provider, head, tail []byte, whole bool) (Usage, bool) {
 	case tail == nil && json.Unmarshal(head, &several) == nil && len(several) > 0:
 		return several[len(several)-1].read(p)
 	case whole || bytes.HasSuffix(bytes.TrimSpace(tail), []byte("}")):
-		if u, found := atEnd(p, tail); found {
+		depth := map[bool]int{true: maxDepth, false: 1}[whole]
+		if u, found := atEnd(p, tail, depth); found {
 			return u, true
 		}
 	}
@@ -101,17 +102,16 @@ func inFrames(p Provider, data []byte) (u Usage, found bool) {
 // object in it, or in an array of such objects.
 const maxDepth = 2
 
-// atEnd looks for a usage in the end of a document. Few levels close behind it, unlike
-// behind an object of that name in the model's answer.
-func atEnd(p Provider, data []byte) (u Usage, found bool) {
-	best := maxDepth
+// atEnd looks for a usage in the end of a document. At most depth levels close behind it,
+// and more behind an object of that name in the model's answer.
+func atEnd(p Provider, data []byte, depth int) (u Usage, found bool) {
 	members(data, func(_ int, value, rest []byte) {
 		opened, _ := nesting(rest)
-		if opened > -1 || opened < -best {
+		if opened > -1 || opened < -depth {
 			return
 		}
 		if c, ok := readCounts(p, value); ok {
-			u, found, best = c, true, -opened
+			u, found, depth = c, true, -opened
 		}
 	})
 	return u, found
