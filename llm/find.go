@@ -59,8 +59,8 @@ func isJSON(kind string, head []byte) bool {
 	return len(start) > 0 && (start[0] == '{' || start[0] == '[')
 }
 
-// inJSON reads a body of JSON: an object, or an array of them as Gemini streams. The
-// end of a body shows the depth of an object only if the body is whole.
+// inJSON reads a body of JSON: an object, or an array of them as Gemini streams. A body that
+// is not whole may end at its last brace: a json.Decoder reads no further.
 func inJSON(p Provider, head, tail []byte, whole bool) (Usage, bool) {
 	var m message
 	var several []message
@@ -69,8 +69,9 @@ func inJSON(p Provider, head, tail []byte, whole bool) (Usage, bool) {
 		return m.read(p)
 	case tail == nil && json.Unmarshal(head, &several) == nil && len(several) > 0:
 		return several[len(several)-1].read(p)
-	case tail != nil && whole:
-		if u, found := atEnd(p, tail); found {
+	case whole || bytes.HasSuffix(bytes.TrimSpace(tail), []byte("}")):
+		depth := map[bool]int{true: maxDepth, false: 1}[whole]
+		if u, found := atEnd(p, tail, depth); found {
 			return u, true
 		}
 	}
@@ -101,17 +102,16 @@ func inFrames(p Provider, data []byte) (u Usage, found bool) {
 // object in it, or in an array of such objects.
 const maxDepth = 2
 
-// atEnd looks for a usage in the end of a document. Few levels close behind it, unlike
-// behind an object of that name in the model's answer.
-func atEnd(p Provider, data []byte) (u Usage, found bool) {
-	best := maxDepth
+// atEnd looks for a usage in the end of a document. At most depth levels close behind it,
+// and more behind an object of that name in the model's answer.
+func atEnd(p Provider, data []byte, depth int) (u Usage, found bool) {
 	members(data, func(_ int, value, rest []byte) {
 		opened, _ := nesting(rest)
-		if opened > -1 || opened < -best {
+		if opened > -1 || opened < -depth {
 			return
 		}
 		if c, ok := readCounts(p, value); ok {
-			u, found, best = c, true, -opened
+			u, found, depth = c, true, -opened
 		}
 	})
 	return u, found

@@ -45,6 +45,7 @@ func TestReadUsage(t *testing.T) {
 	}{
 		"chat":                                     {llm.OpenAI, "application/json", `{"choices":[{}],"usage":{"prompt_tokens":12,"prompt_tokens_details":{"cached_tokens":2},"completion_tokens":34}}`, false, cached},
 		"chat, long answer":                        {llm.OpenAI, "application/json", `{"choices":[{"text":"` + strings.Repeat("\\\"", 9000) + `"}],"usage":{"prompt_tokens":12,"prompt_tokens_details":{"cached_tokens":2},"completion_tokens":34}}`, false, cached},
+		"chat, long answer, closed at its end":     {llm.OpenAI, "application/json", `{"choices":[{"text":"` + strings.Repeat("x", 9000) + `"}],"usage":{"prompt_tokens":12,"prompt_tokens_details":{"cached_tokens":2},"completion_tokens":34},"service_tier":"default"}`, true, cached},
 		"chat, usage before a long answer":         {llm.OpenAI, "application/json", `{"usage":{"prompt_tokens":12,"prompt_tokens_details":{"cached_tokens":2},"completion_tokens":34},"choices":[{"text":"` + strings.Repeat("x", 9000) + `"}]}`, true, cached},
 		"chat, cut":                                {llm.OpenAI, "application/json", `{"choices":[{"text":"abc`, true, none},
 		"chat stream":                              {llm.OpenAI, "text/event-stream", chatStream, false, cached},
@@ -63,6 +64,7 @@ func TestReadUsage(t *testing.T) {
 		"messages":                                 {llm.Anthropic, "application/json", `{"content":[{"input":{"usage":{"input_tokens":99,"output_tokens":99}}}],"usage":{"input_tokens":10,"cache_creation_input_tokens":3,"cache_read_input_tokens":7,"output_tokens":34}}`, false, anthropic},
 		"messages, a usage in a tool's input, cut": {llm.Anthropic, "application/json", `{"content":[{"input":{"usage":{"input_tokens":99,"output_tokens":99}}`, true, none},
 		"messages, long, a usage in a tool's":      {llm.Anthropic, "application/json", `{"content":[{"text":"` + strings.Repeat("x", 9000) + `","input":{"usage":{"input_tokens":99,"output_tokens":99}}}]}`, false, none},
+		"messages, long, a usage in a tool's, cut": {llm.Anthropic, "application/json", `{"content":[{"text":"` + strings.Repeat("x", 9000) + `"},{"input":{"usage":{"input_tokens":99,"output_tokens":99}},"name":"a"`, true, none},
 		"messages stream":                          {llm.Anthropic, "text/event-stream", messagesStart + delta(1) + messagesEnd, false, anthropic},
 		"messages stream, long":                    {llm.Anthropic, "text/event-stream; charset=utf-8", messagesStart + delta(100_000) + messagesEnd, false, anthropic},
 		"messages stream, broken":                  {llm.Anthropic, "text/event-stream", messagesStart + delta(100_000), true, llm.Usage{Input: 13, Cached: 7, Output: -1}},

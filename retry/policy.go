@@ -46,9 +46,9 @@ func (p *policy) again(n int, req *http.Request, resp *http.Response, err error)
 	}
 	refused := signal.Refused && slices.Contains(p.statuses, http.StatusTooManyRequests)
 	switch {
-	case slices.Contains(hints, signal.NoRetry): // It says false, and wins.
+	case hinted(resp.Header, "false"): // It wins.
 		return 0, false
-	case permitted(resp.Header):
+	case hinted(resp.Header, "true"):
 		return pause, true
 	case signal.NoRetry != "", !refused && !slices.Contains(p.statuses, resp.StatusCode):
 		return 0, false
@@ -57,15 +57,10 @@ func (p *policy) again(n int, req *http.Request, resp *http.Response, err error)
 	return pause, refused && resp.StatusCode < 500 || idempotent(req)
 }
 
-// hints are the headers of responses that decide about a further attempt. Package upstream
-// reads false.
-var hints = []string{"X-Should-Retry", "Stripe-Should-Retry"}
-
-// permitted reports whether a hint says true.
-func permitted(h http.Header) bool {
-	return slices.ContainsFunc(hints, func(name string) bool {
-		return slices.ContainsFunc(h[name], func(v string) bool { return strings.EqualFold(strings.TrimSpace(v), "true") })
-	})
+// hinted reports whether a header that decides about a further attempt has a value.
+func hinted(h http.Header, value string) bool {
+	says := func(v string) bool { return strings.EqualFold(strings.TrimSpace(v), value) }
+	return slices.ContainsFunc(h["X-Should-Retry"], says) || slices.ContainsFunc(h["Stripe-Should-Retry"], says)
 }
 
 // random returns a pause that no response asks for.

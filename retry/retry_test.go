@@ -161,9 +161,12 @@ func TestWhatIsTriedAgain(t *testing.T) {
 		{name: "hint of Stripe", method: "POST", step: step{status: 409, header: http.Header{"Stripe-Should-Retry": {"true"}}}, again: true},
 		{name: "two headers that disagree", method: "GET", step: step{status: 503,
 			header: http.Header{"X-Should-Retry": {"true"}, "Stripe-Should-Retry": {"false"}}}},
+		{name: "hint false, from a cache", method: "GET", step: step{status: 503, header: http.Header{"X-Should-Retry": {"false"}, "Age": {"5"}}}},
 
 		{name: "402, although it is a status to try", method: "GET", step: step{status: 402}, cfg: retry.Config{Statuses: []int{402}}},
 		{name: "402, with a hint", method: "GET", step: step{status: 402, header: hint("true")}, again: true},
+		{name: "402, two headers that disagree", method: "GET", step: step{status: 402,
+			header: http.Header{"X-Should-Retry": {"true"}, "Stripe-Should-Retry": {"false"}}}},
 		{name: "no quota, by the body", method: "GET", step: step{status: 429, body: `{"error": {"code": "insufficient_quota"}}`},
 			cfg: retry.Config{Upstream: &upstream.Reader{Bodies: true}}},
 		{name: "no quota, by the body, unread", method: "GET", step: step{status: 429, body: `{"error": {"code": "insufficient_quota"}}`}, again: true},

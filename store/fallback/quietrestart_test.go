@@ -164,6 +164,37 @@ func TestQuietLossTakesTheMaximum(t *testing.T) {
 	}
 }
 
+// A process that knows less asks first: it gets the units that it does not know of, and no
+// process gets more once the other one has called.
+func TestQuietLossAdmitsTheGap(t *testing.T) {
+	t.Parallel()
+	const rate, gap = 100, 90
+	start := time.Now()
+	limits := every(rate, undisturbed(24*time.Hour))
+	f := newFleet(t, 2, 0, fallback.Config{Budget: patient})
+	f.recover()
+	spend := func(l store.Limit, process int) (admitted int64) {
+		one := f.limiters(l.Algorithm.String(), l)[process]
+		for allow(t, one, "k").Allowed {
+			admitted++
+		}
+		return admitted
+	}
+	for _, l := range limits {
+		for range rate - gap {
+			allow(t, f.limiters(l.Algorithm.String(), l)[0], "k")
+		}
+		spend(l, 1)
+	}
+	quietLosses[1].lose(t, f)
+	for _, l := range limits {
+		less, more := spend(l, 0), spend(l, 1)
+		if less > gap+dripped(l, start) || less < gap/2 || more > dripped(l, start) {
+			t.Errorf("%v: after the loss %d and %d admitted, want %d and none", l.Algorithm, less, more, gap)
+		}
+	}
+}
+
 // A Reset of a key is no loss, also for processes that know of its units.
 func TestResetIsNoLoss(t *testing.T) {
 	t.Parallel()

@@ -5,7 +5,8 @@
 // Units are charged before they are used. So any number of processes together never use
 // more than the limit admits. The price is fairness near the limit: other processes are
 // refused units that lie unused here, for [Config.For] at most. Then this process gives
-// them back. The fewer units a limit has left, the fewer are taken ahead.
+// them back. The fewer units a limit has left, the fewer are taken ahead. A call ahead
+// without an answer, as after its deadline, loses its units: the limit frees them with time.
 //
 // Units taken ahead are of one of two kinds:
 //

@@ -205,6 +205,47 @@ func TestUnitsThatLieHereCount(t *testing.T) {
 	}
 }
 
+// A call over any of a key's limits leaves the unused units for others.
+func TestCallThatNeverFits(t *testing.T) {
+	t.Parallel()
+	hour, day := store.Per(1000, time.Hour).By(store.FixedWindow), store.Per(5000, 24*time.Hour).By(store.FixedWindow)
+	for name, limits := range map[string][]store.Limit{"the first limit": {hour, day}, "the second limit": {day, hour}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := open(t, leasestore.Config{Store: newBehind(t)})
+				defer done(t, s)
+				for range 40 {
+					take(t, s, charge("k", 1, limits...))
+				}
+				if d := take(t, s, charge("k", 1001, limits...)); d.Reason != store.ReasonNeverFits {
+					t.Errorf("over a limit: %+v", d)
+				}
+				if d := take(t, s, charge("k", 1, limits...)); d.Source != store.SourceLease {
+					t.Errorf("the next call: %+v", d)
+				}
+			})
+		})
+	}
+}
+
+// No more units remain than the limit has, though units that lie here may have come back.
+func TestRemainingIsWithinTheLimit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBehind(t)
+		s := open(t, leasestore.Config{Store: away{b, 2 * time.Millisecond}})
+		defer done(t, s)
+		l := store.Per(1000, time.Second)
+		spend(t, s, 5, l)
+		time.Sleep(leasestore.DefaultFor / 2)
+		take(t, b, charge("k", 4, l))
+		if d := take(t, s, charge("k", 1000, l)); d.Allowed || d.Remaining != 1000 {
+			t.Errorf("%+v, want a refusal, and 1000 units left", d)
+		}
+	})
+}
+
 // A refused call that waits for RetryAfter succeeds, also if the units that lay here lapse
 // before that.
 func TestRetryAfterBesideUnitsThatLapse(t *testing.T) {

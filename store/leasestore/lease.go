@@ -70,7 +70,7 @@ func (l *lease) use(req *store.Request, now time.Duration, d *store.Decision) ne
 		age(d, l.left, max(now-l.since, 0))
 		d.Source = store.SourceLease
 		return used
-	case l.taking != nil, now < l.alone && l.left == 0, cost > req.Charges[0].Limit.Max():
+	case l.taking != nil, now < l.alone && l.left == 0, req.NeverFits() >= 0:
 		return alone
 	case !fits:
 		l.adopt(req.Charges)

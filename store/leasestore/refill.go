@@ -74,7 +74,7 @@ func (s *Store) refill(ctx context.Context, sh *shard, r *refill, req *store.Req
 	err := r.take(ctx, s, single)
 	if err == nil && !r.d.Allowed && r.rest > 0 { // They may lapse before the call comes again.
 		err = r.take(ctx, s, *req)
-		r.d.Remaining += r.rest
+		r.d.Remaining = min(r.d.Remaining+r.rest, req.Charges[0].Limit.Max())
 	}
 	if r.back == nil || err != nil || r.d.Reason != store.ReasonLimited {
 		return r.d, err

@@ -1,6 +1,7 @@
 package leasestore
 
 import (
+	"cmp"
 	"context"
 	"hash/maphash"
 	"time"
@@ -18,10 +19,7 @@ func (s *Store) Take(ctx context.Context, req store.Request) (store.Decision, er
 	if s.cfg.Units == 1 || !leasable(&req) {
 		return s.cfg.Store.Take(ctx, req)
 	}
-	if err := ctx.Err(); err != nil {
-		return store.Decision{}, err
-	}
-	if err := req.Validate(); err != nil {
+	if err := cmp.Or(ctx.Err(), req.Validate()); err != nil {
 		return store.Decision{}, err
 	}
 	hash := hashOf(id{req.Charges[0].Scope, req.Charges[0].Key})
