@@ -1,11 +1,12 @@
 -- Decides a request, all or nothing, or restores a key. request.go lists KEYS and ARGV, and
 -- reply.go the reply. Both are one script: a server that knows take knows restore, too.
 if ARGV[2] == 'restore' then return use('R')() end
+use('K')
 local longest, tag, mode, a, at = ARGV[2] + 0, ARGV[3] + 0, ARGV[4], 4, 1
 local keys, held, latest, undecided = {}, nil, now, false
 
 while a < #ARGV and ARGV[a + 1] ~= 'hold' do
-  local k, logged = new(), ARGV[a + 1] == '1'
+  local k, logged = F.new(), ARGV[a + 1] == '1'
   k.limits, a = rules(a + 1)
   k.state, k.list = at, logged and at + 1
   at = logged and at + 2 or at + 1
@@ -45,7 +46,7 @@ for _, k in ipairs(keys) do
     entry = k.log and k.log.n or -1
     F.book(k, 1, tag)
   end
-  n = tell(reply, n, k, taken, false)
+  n = F.tell(reply, n, k, taken, false)
   k.writes = not undecided and (taken == 1 or k.shifted or (k.parts ~= k.limits and mode == 'take' and not allowed and full == 0 and not k.free and F.O.refuse(k)))
   if tag > 0 then
     local q = k.queue

@@ -1,37 +1,6 @@
--- Reads the limits of calls, after ARGV[i], and returns the place of the last one.
-local function rules(i)
-  local v, limits = ARGV, { true }
-  i = i + 1
-  for m = 1, v[i] + 0 do
-    local spec, cost, more, l = v[i + 1], v[i + 2] + 0, v[i + 3] + 0, nil
-    local kind = string.sub(spec, 1, 1)
-    if kind == 'g' then
-      l = {
-        spec = spec, kind = kind, cost = cost, q = v[i + 4] + 0, cw = v[i + 5] + 0, cr = v[i + 6] + 0, iw = v[i + 7] + 0, ir = v[i + 8] + 0,
-        nw = 0, nr = 0, a = 0, b = 0,
-      }
-      i = i + 8
-      if more == 0 then
-        l.nw, l.nr = l.iw, l.ir
-      else
-        l.nw, l.nr = v[i + 1] + 0, v[i + 2] + 0
-        i = i + 2
-      end
-    else
-      l = {
-        spec = spec, kind = kind, cost = cost, need = cost + more, max = v[i + 4] + 0, p = v[i + 5] + 0,
-        a = 0, b = 0, c = 0, opened = 0, before = 0,
-      }
-      i = i + 5
-      use(kind == 'w' and 'G' or 'W')
-    end
-    limits[m] = l
-  end
-  return limits, i
-end
-
-local function new()
-  use('K')
+-- Calls of a key, and the answer to them.
+if part == 'K' and not F.tell then
+F.new = function()
   return {
     state = 0, list = false, limits = false, parts = false, born = 0, birth = false, v = 0, value = false, queue = false, clock = false, log = false,
     floor = 0, slot = 0, real = false, latest = 0, natural = false, writes = false,
@@ -39,7 +8,7 @@ local function new()
 end
 
 -- Appends the answer of a key to the n numbers of a reply.
-local function tell(reply, n, k, taken, plain)
+F.tell = function(reply, n, k, taken, plain)
   if k.undecided then
     reply[n + 1] = k.undecided
     return n + 1
@@ -74,4 +43,21 @@ local function tell(reply, n, k, taken, plain)
     end
   end
   return n
+end
+
+-- Decides calls of a key in order, and returns the place of the end of their answer.
+F.decide = function(k, left, seen, reply, n)
+  local taken, limits = 0, k.limits
+  k.queue, k.clock, k.log, k.birth = false, false, false, false
+  if k.undecided or k.shifted or k.restored then k.undecided, k.shifted, k.restored = nil end
+  F.load(k, seen)
+  while not k.undecided and left > 0 and F.find(k, 1) <= now do
+    local fit = left > 1 and use('N').fit(k, left) or 1
+    F.book(k, fit, 0)
+    taken, left = taken + fit, left - fit
+  end
+  n = F.tell(reply, n, k, taken, true)
+  if taken > 0 or not k.undecided and (k.shifted or k.parts ~= limits and F.O.refuse(k)) then F.write(k) end
+  return n
+end
 end
