@@ -46,7 +46,7 @@ type budgets struct {
 
 // newBudgets makes the limiters of a family; "" is for all other models.
 func newBudgets(on weir.Store, cfg *Config, family string, limits Limits, base http.RoundTripper) (*budgets, error) {
-	b := &budgets{queue: newQueue()}
+	b := &budgets{queue: &queue{turns: [2]chan struct{}{make(chan struct{}, 1), make(chan struct{}, 1)}}}
 	for _, v := range []struct {
 		name string
 		unit unit

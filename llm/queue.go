@@ -30,10 +30,6 @@ type queue struct {
 	foreground atomic.Int64     // calls that wait and are not in the background
 }
 
-func newQueue() *queue {
-	return &queue{turns: [2]chan struct{}{make(chan struct{}, 1), make(chan struct{}, 1)}}
-}
-
 func classOf(ctx context.Context) int {
 	if line.InBackground(ctx) {
 		return 1

@@ -116,7 +116,7 @@ func modeOf(req *store.Request) string {
 func (s *Store) ask(ctx context.Context, req *store.Request, keys []script.Key, mode string, outcomes []exact.Outcome) (v exact.Verdict, booked []*script.Receipt, err error) {
 	tag := int64(0)
 	if req.Cancelable && mode == script.All {
-		tag = int64(s.tags.Add(1)&(1<<32-1)) + 1 // It tells a key's state from one after a Reset.
+		tag = s.tag()
 	}
 	args := script.TakeArgs(req, keys, s.clock(), tag, mode)
 	var reply any

@@ -24,7 +24,7 @@ func batch(s *Store, reqs []store.Request) ([]store.Decision, []error) {
 	queues := map[*queue][]combine.Group[keys.Key, call]{}
 	for i := range reqs {
 		key := keys.Of(&reqs[i].Charges[0])
-		calls[i] = &call{limits: s.limits.of(reqs[i].Charges)}
+		calls[i] = &call{limits: s.limits.of(reqs[i].Charges), cancelable: reqs[i].Cancelable}
 		of := s.queues.of(ctx, key)
 		at := slices.IndexFunc(queues[of], func(g combine.Group[keys.Key, call]) bool { return g.Key == key })
 		if at < 0 {

@@ -10,11 +10,12 @@ import (
 
 // call is a request for units of one key, now or not at all, and its answer.
 type call struct {
-	limits *script.Limits
-	seen   int64   // see script.Key
-	answer *answer // nil before the round trip
-	place  int64   // among the calls decided together
-	err    error
+	limits     *script.Limits
+	cancelable bool
+	seen       int64   // see script.Key
+	answer     *answer // nil before the round trip
+	place      int64   // among the calls decided together
+	err        error
 }
 
 // answer is the script's answer to calls of one key under the same limits, which the script
@@ -22,8 +23,9 @@ type call struct {
 type answer struct {
 	script.Answer
 	now         int64
-	seen        int64         // the earliest of the calls, see script.Key
-	sent, heard time.Duration // by the clock of the store
+	seen        int64           // the earliest of the calls, see script.Key
+	sent, heard time.Duration   // by the clock of the store
+	receipt     *script.Receipt // of the last admitted call, if calls are cancelable
 	states      [1]script.State
 }
 

@@ -15,26 +15,18 @@ import (
 type Level string
 
 const (
-	// Fault means that decisions fail.
-	Fault Level = "fault"
-	// Warning means that decisions work, with a defect: limits may be exceeded, calls may
-	// take long, or an ability is missing.
-	Warning Level = "warning"
-	// Unknown means that the server does not answer this question.
-	Unknown Level = "unknown"
+	Fault   Level = "fault"   // decisions fail
+	Warning Level = "warning" // decisions work with a defect, as limits that may be exceeded
+	Unknown Level = "unknown" // the server does not answer this question
 )
 
 // Finding is one result of [Store.Check].
 type Finding struct {
-	// Name is the kind of finding, as "eviction". docs/redis.md lists all.
-	Name  string
-	Level Level // how much the finding matters
-	// Server is the address of the server. Empty: the finding is about the client.
-	Server string
-	// What names the fault, and Remedy the repair, for people.
-	What, Remedy string
-	// Err is the error of the client or the server; nil: none.
-	Err error
+	Name         string // the kind of finding, as "eviction": docs/redis.md lists all
+	Level        Level  // how much the finding matters
+	Server       string // the address of the server; empty: the finding is about the client
+	What, Remedy string // the fault and its repair, for people
+	Err          error  // of the client or the server; nil: none
 }
 
 // String returns the finding in one line.
@@ -54,14 +46,13 @@ func (f Finding) String() string {
 // of docs/redis.md on keys of its own under the Store's prefix, deletes them, and reads
 // INFO. It returns the findings, client first. None means that all is well.
 //
-// Check is for the start of a program, for tests of a deployment, and for people. Log its
-// findings rather than exit: behind package fallback a service works without Redis. A call
-// takes some milliseconds. It waits for an absent server as long as ctx and the client's
-// timeouts allow.
+// Log the findings rather than exit: behind package fallback a service works without Redis. A
+// call takes some milliseconds, and waits for an absent server as long as ctx and the
+// client's timeouts allow.
 func (s *Store) Check(ctx context.Context) (findings []Finding) {
 	take := func(ctx context.Context, scope, key string) error {
 		charge := store.Charge{Scope: scope, Key: key, Limit: store.Per(1000, time.Second), Cost: 1}
-		_, err := s.Take(ctx, store.Request{Charges: []store.Charge{charge}, Cancelable: true}) // in a script call of its own
+		_, err := s.takeAlone(ctx, &store.Request{Charges: []store.Charge{charge}, Cancelable: true})
 		return err
 	}
 	for _, f := range check.Run(ctx, check.Store{

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"time"
 
+	"github.com/goweir/weir/store/redisstore/internal/dial"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -31,13 +32,8 @@ const (
 // other purposes, set MaxRetries before.
 //
 // The Dialer wraps the one that is set, or go-redis's own. With it the first call after an
-// outage finds Redis again. Without it go-redis dials only once per second after as many
-// failed dials as its pool has connections, and fails all calls meanwhile.
-//
-// Call Configure before you make the client, on the same options and not on a copy: the
-// Dialer reads their DialTimeout and TLSConfig when it dials. [ConfigureCluster],
-// [ConfigureFailover], [ConfigureRing] and [ConfigureUniversal] do the same for other
-// clients.
+// outage finds Redis again. It reads DialTimeout and TLSConfig when it dials: call Configure
+// on the options from which you make the client, and not on a copy.
 //
 // No store needs Configure: package fallback decides a call within its budget with any
 // client. With Configure, abandoned calls and outages end sooner.
@@ -69,7 +65,7 @@ func ConfigureUniversal(o *redis.UniversalOptions) {
 // times are pointers to the timeouts of some options.
 type times struct{ dial, read, write, pool *time.Duration }
 
-func configure(contexts *bool, retries, dials *int, t times, d *dialer, config **tls.Config) {
+func configure(contexts *bool, retries, dials *int, t times, d *dial.Dialer, config **tls.Config) {
 	*contexts = true
 	unlessSet(retries, -1)
 	unlessSet(dials, 1)
@@ -78,7 +74,7 @@ func configure(contexts *bool, retries, dials *int, t times, d *dialer, config *
 	unlessSet(t.write, replyTimeout)
 	unlessSet(t.pool, poolTimeout)
 	if *dials == 1 {
-		everyDial(d, t.dial, config)
+		dial.Always(d, t.dial, config)
 	}
 }
 

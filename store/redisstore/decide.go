@@ -75,11 +75,14 @@ func (s *server) runsOf(groups []combine.Group[keys.Key, call]) []run {
 // next takes the next run from a group.
 func (s *server) next(g *combine.Group[keys.Key, call]) run {
 	n := 1
-	for n < len(g.Calls) && g.Calls[n].limits == g.Calls[0].limits {
+	for n < len(g.Calls) && g.Calls[n].limits == g.Calls[0].limits && g.Calls[n].cancelable == g.Calls[0].cancelable {
 		n++
 	}
 	l := g.Calls[0].limits
 	r := run{script.Key{State: s.name(g.Key.Scope, g.Key.Key), Limits: l, Calls: int32(n), Logged: l.Logged}, g.Calls[:n]}
+	if g.Calls[0].cancelable {
+		r.Tag = s.tag()
+	}
 	for _, c := range r.calls {
 		if c.seen > 0 && (r.Seen == 0 || c.seen < r.Seen) {
 			r.Seen = c.seen
@@ -163,6 +166,10 @@ func read(runs []run, c rediscall.Once, sent, heard time.Duration) error {
 		r := &runs[i]
 		a := &answer{now: now, seen: r.Seen, sent: sent, heard: heard}
 		a.Answer = list.Answer(r.Limits, int(r.Calls), a.states[:0], now)
+		if r.Tag > 0 && a.Calls > 0 {
+			a.receipt = list.Receipt(r.Key, &a.Answer)
+			a.receipt.Slot, a.receipt.Real = list.Number(), now
+		}
 		for j, of := range r.calls {
 			of.answer, of.place, of.err = a, int64(j), nil // An earlier error may have been of another key.
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/goweir/weir/internal/redistest"
 	"github.com/goweir/weir/store"
+	"github.com/goweir/weir/store/redisstore/internal/dial"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -138,23 +139,28 @@ func TestConfiguredDialError(t *testing.T) {
 func TestConfiguredDialerUsesTLS(t *testing.T) {
 	t.Parallel()
 	config := &tls.Config{InsecureSkipVerify: true} //nolint:gosec // No server answers.
-	for name, c := range map[string]func() dialer{
-		"single, before": func() dialer { o := &redis.Options{TLSConfig: config}; Configure(o); return o.Dialer },
-		"single, after":  func() dialer { o := new(redis.Options); Configure(o); o.TLSConfig = config; return o.Dialer },
-		"cluster, after": func() dialer {
+	for name, c := range map[string]func() dial.Dialer{
+		"single, before": func() dial.Dialer { o := &redis.Options{TLSConfig: config}; Configure(o); return o.Dialer },
+		"single, after":  func() dial.Dialer { o := new(redis.Options); Configure(o); o.TLSConfig = config; return o.Dialer },
+		"cluster, after": func() dial.Dialer {
 			o := new(redis.ClusterOptions)
 			ConfigureCluster(o)
 			o.TLSConfig = config
 			return o.Dialer
 		},
-		"failover, after": func() dialer {
+		"failover, after": func() dial.Dialer {
 			o := new(redis.FailoverOptions)
 			ConfigureFailover(o)
 			o.TLSConfig = config
 			return o.Dialer
 		},
-		"ring, after": func() dialer { o := new(redis.RingOptions); ConfigureRing(o); o.TLSConfig = config; return o.Dialer },
-		"universal, after": func() dialer {
+		"ring, after": func() dial.Dialer {
+			o := new(redis.RingOptions)
+			ConfigureRing(o)
+			o.TLSConfig = config
+			return o.Dialer
+		},
+		"universal, after": func() dial.Dialer {
 			o := new(redis.UniversalOptions)
 			ConfigureUniversal(o)
 			o.TLSConfig = config

@@ -15,10 +15,6 @@
 // The zero value of each field of [Config] is ready to use, except Client for New. All
 // methods of a Store are safe for concurrent use, by any number of processes.
 //
-// [Configure] sets client options for short outages. Without ContextTimeoutEnabled a
-// context's deadline does not reach the socket. The Store never sends a decision
-// twice, whatever MaxRetries says: a call without a reply may be charged.
-//
 // # Time
 //
 // Scripts read the server's clock, so the clocks of processes don't matter. If the
@@ -40,34 +36,23 @@
 // One EVALSHA decides charges of several keys (user, organisation, everyone) on one
 // server. On a cluster, on a Ring and behind a proxy with shards, the Store takes them key
 // after key in the request's order: narrow before wide. When a later key refuses or fails,
-// or the context ends, it gives the units back. No limit is exceeded meanwhile. But of two
-// requests at the same instant both may be refused, if one sees the units that the other
-// is about to give back.
-//
-// A request that n keys admit one by one costs n round trips. Such a request can't wait for
-// a slot or take a lease: it fails with [ErrCrossSlot].
+// or the context ends, it gives the units back. No limit is exceeded meanwhile. Of two
+// requests at one instant both may be refused. Such a request costs a round trip for each
+// key. It can't wait for a slot or take a lease: it fails with [ErrCrossSlot].
 //
 // # Concurrent calls
 //
-// Calls that take units of one key, now or not at all, without a lease and not
-// Cancelable, share round trips. Such a call leaves at once while fewer round trips than
-// [Config.RoundTrips] are under way and few hold its key. Otherwise it joins the next
-// batch. Calls of a key leave in their order. Each master of a cluster and each shard of
-// a Ring has its own queue. A caller whose context ends leaves the queue; an unsent call
-// is not charged.
+// Calls that take units of one key, without a lease, share round trips. Such a call leaves
+// at once while fewer round trips than [Config.RoundTrips] are under way and few hold its
+// key. Otherwise it joins the next batch. Calls of a key leave in their order. A call that
+// may wait does so while most of its limit is left. A caller whose context ends leaves
+// the queue; an unsent call is not charged. A Cancelable call stays, for its receipt.
 //
-// The Store remembers refusals of such calls for up to a second, and refuses equal
-// calls until RetryAfter without Redis. It does so only if no other process can free units
-// earlier: while no booking is ahead or can be given back, and no brake is set. Only a Reset
-// or other limits in another process take effect up to a second late.
+// The Store remembers refusals for up to a second, and refuses equal calls until RetryAfter
+// without Redis, while no booking is ahead or can be given back, and no brake is set. Only a
+// Reset or other limits in another process take effect up to a second late.
 //
 // # Errors
-//
-//	ErrState      a foreign or damaged value; nothing is overwritten, Reset clears it
-//	ErrVersion    a state of a version that this release can't read; matches ErrState
-//	ErrClosed     the Store is closed
-//	ErrTime       the server refuses TIME in scripts: set Config.PassTime
-//	ErrCrossSlot  waiting or a lease over several servers; matches store.ErrUnsupported
 //
 // Open, New and the methods return a *store.ConfigError for a wrong value. Other errors come
 // from the client or from the context. A call that fails with a timeout may be charged.

@@ -8,11 +8,13 @@ import (
 )
 
 // knownLimits keeps recent limits as the scripts need them.
-type knownLimits [256]atomic.Pointer[script.Limits]
+type knownLimits struct {
+	places [256]atomic.Pointer[script.Limits]
+	free   [256]atomic.Bool // see Store.free
+}
 
-// of returns the limits of charges of one key. Each has two possible places, so that two
-// limits with one place in common do not displace each other.
-func (k *knownLimits) of(charges []store.Charge) *script.Limits {
+// place returns the first place of the limits of charges.
+func (k *knownLimits) place(charges []store.Charge) uint64 {
 	h := uint64(len(charges))
 	for i := range charges {
 		c := &charges[i]
@@ -20,8 +22,14 @@ func (k *knownLimits) of(charges []store.Charge) *script.Limits {
 			h = h*31 + uint64(n)
 		}
 	}
-	first := h * 0x9e3779b97f4a7c15 >> 56
-	place, other := &k[first], &k[first^1]
+	return h * 0x9e3779b97f4a7c15 >> 56
+}
+
+// of returns the limits of charges of one key. Each has two possible places, so that two
+// limits with one place in common do not displace each other.
+func (k *knownLimits) of(charges []store.Charge) *script.Limits {
+	first := k.place(charges)
+	place, other := &k.places[first], &k.places[first^1]
 	l := place.Load()
 	if l != nil && l.Are(charges) {
 		return l

@@ -25,11 +25,10 @@ import (
 //	redis://user:password@host:6379?addr=host2:6379            cluster; addr may come again
 //	redis://host:26379?master_name=name&addr=host2:26379       Sentinel; addr may come again
 //
-// Clusters and Sentinels take rediss too. A cluster behind one address names that address
-// once more as addr. In a URL of a Sentinel, user and password are the Sentinel's; the
-// parameters username and password, and the path, are for its master. go-redis parses the
-// URL. Its options are further parameters, as pool_size=20. Open sets the options of
-// [Configure] that the URL leaves out.
+// Clusters and Sentinels take rediss too. A cluster behind one address names it once more as
+// addr. In a URL of a Sentinel, user and password are the Sentinel's; the parameters username
+// and password, and the path, are for its master. Options of go-redis are parameters, as
+// pool_size=20. Open sets the options of [Configure] that the URL leaves out.
 //
 // Open does no I/O: a Redis that is away keeps no service from starting. See
 // [Store.Check] for an early look. Only min_idle_conns dials, in the background.

@@ -33,6 +33,7 @@ const maxQueues = 1024
 
 func (q *queues) open(s *server, roundTrips int) {
 	q.config.Send, q.config.RoundTrips = s.decide, roundTrips
+	q.config.Stays = func(c *call) bool { return c.cancelable } // Its answer has a receipt.
 	options, _ := redisclient.OptionsOf(s.client)
 	size := options.PoolSize()
 	// On few connections, more round trips would wait for a connection, up to its timeout.

@@ -28,8 +28,12 @@ type server struct {
 	slotted atomic.Bool
 	turn    chan struct{} // holds one element while a call brings a script's text
 	texts   atomic.Int64  // that calls have brought
+	tags    atomic.Uint64
 	denials deny.Table[*script.Limits, *answer]
 }
+
+// tag returns the tag of a booking with a receipt. It tells a key's state from one after a Reset.
+func (s *server) tag() int64 { return int64(s.tags.Add(1)&(1<<32-1)) + 1 }
 
 // name returns the name of a key's state in Redis.
 func (s *server) name(scope, key string) string { return rediskey.State(s.prefix, scope, key) }

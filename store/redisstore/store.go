@@ -4,7 +4,6 @@ import (
 	"hash/maphash"
 	"reflect"
 	"strconv"
-	"sync/atomic"
 
 	"github.com/goweir/weir/internal/rediskey"
 	"github.com/goweir/weir/store"
@@ -25,10 +24,9 @@ type Config struct {
 	// ahead takes units of later calls. False: the server's time.
 	PassTime bool
 	// RoundTrips is the maximum number of shared round trips under way to each server,
-	// 0 to 256. More shorten the wait for a round trip on slow networks. Fewer make larger
-	// batches, which cost the server and the process less. A key with many calls under way
-	// has at most half of them. 0: 3, and on a network one for each 60 µs of the shortest
-	// round trip of the last seconds, up to three quarters of the client's connections.
+	// 0 to 256. More shorten the wait for one on slow networks. Fewer cost the server and the
+	// process less. 0: 3, and on a network one for each 60 µs of the shortest round trip of
+	// the last seconds, up to three quarters of the client's connections.
 	RoundTrips int
 
 	// now is a test's clock, in microseconds since the Unix epoch.
@@ -43,7 +41,6 @@ type Store struct {
 	limits  knownLimits
 	queues  queues
 	watches watch.Watches
-	tags    atomic.Uint64
 }
 
 // New returns a Store, or a *store.ConfigError for the wrong field. It does no I/O.

@@ -12,19 +12,24 @@ import (
 // Take implements [store.Store]: one EVALSHA, whatever the number of limits. For
 // charges of several keys on a cluster or a ring see Levels in the package's
 // documentation.
-func (s *Store) Take(ctx context.Context, req store.Request) (store.Decision, error) {
+func (s *Store) Take(ctx context.Context, req store.Request) (d store.Decision, err error) {
 	if err := req.Validate(); err != nil {
-		return store.Decision{}, err
+		return d, err
 	}
-	if s.combines(&req) {
-		return s.takeTogether(ctx, &req)
+	together := s.combines(&req)
+	if together {
+		d, err = s.takeTogether(ctx, req)
 	}
-	d, err := s.takeAlone(ctx, &req)
-	for i := range req.Charges {
-		c := &req.Charges[i]
-		if d.Allowed || len(req.Charges) > 1 {
-			s.denials.Forget(c.Scope, c.Key)
+	if !together || req.MaxWait > 0 && err == nil && !d.Allowed {
+		d, err = s.takeAlone(ctx, &req)
+		for i := range req.Charges {
+			if d.Allowed || len(req.Charges) > 1 {
+				s.denials.Forget(req.Charges[i].Scope, req.Charges[i].Key)
+			}
 		}
+	}
+	if req.MaxWait > 0 && err == nil {
+		s.free(&req).Store(d.Allowed && d.Delay == 0 && d.Remaining > d.Limit.Max()/2)
 	}
 	return d, err
 }

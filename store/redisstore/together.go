@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/goweir/weir/internal/deadline"
@@ -14,10 +15,17 @@ import (
 	"github.com/goweir/weir/store/redisstore/internal/script"
 )
 
-// combines reports whether a request shares round trips: it takes units of one key, now or
-// not at all, without a receipt.
+// combines reports whether a request shares round trips: it takes units of one key. One that
+// may wait does so while most of the limit is left.
 func (s *Store) combines(req *store.Request) bool {
-	return s.client != nil && req.MaxWait == 0 && !req.Cancelable && !req.Hold.Asked() && req.Restore == nil && !req.Free() && keys.One(req.Charges) && req.NeverFits() < 0
+	return s.client != nil && !req.Hold.Asked() && req.Restore == nil && !req.Free() && keys.One(req.Charges) && req.NeverFits() < 0 &&
+		(req.MaxWait == 0 || s.free(req).Load())
+}
+
+// free tells whether the last call under the request's limits that could wait left most of
+// them. Limits may share it, as a wrong guess costs a round trip at most.
+func (s *Store) free(req *store.Request) *atomic.Bool {
+	return &s.limits.free[s.limits.place(req.Charges)]
 }
 
 type place = deny.Place[*script.Limits, *answer]
@@ -35,14 +43,16 @@ func (s *Store) question(req *store.Request) question {
 	return question{s.limits.of(req.Charges), place, place.Turn()}
 }
 
-// takeTogether decides a request that combines.
-func (s *Store) takeTogether(ctx context.Context, req *store.Request) (store.Decision, error) {
+// takeTogether decides a request that combines, now or not at all.
+func (s *Store) takeTogether(ctx context.Context, of store.Request) (store.Decision, error) {
+	req := &of
+	req.MaxWait = 0
 	q := s.question(req)
 	if d, ok := s.denied(&q, req); ok {
 		return d, nil
 	}
 	key := keys.Of(&req.Charges[0])
-	done, _, err := s.queues.of(ctx, key).Do(ctx, key, call{limits: q.limits, seen: seen(req, 0)})
+	done, _, err := s.queues.of(ctx, key).Do(ctx, key, call{limits: q.limits, cancelable: req.Cancelable, seen: seen(req, 0)})
 	d, decided, err := s.conclude(req, &q, &done, err)
 	if !decided {
 		return s.takeAlone(ctx, req) // It tries a few times.
@@ -79,7 +89,12 @@ func (s *Store) conclude(req *store.Request, q *question, done *call, failed err
 			s.denials.Put(q.place, q.turn, c.Scope, c.Key, q.limits, a, a.sent, a.sent+time.Duration(a.Real-a.now)*time.Microsecond)
 		}
 	}
-	return done.decision(req, a.now), true, nil
+	if d = done.decision(req, a.now); d.Allowed && req.Cancelable {
+		r := *a.receipt
+		r.Places = keys.AppendPlaces(nil, req.Charges, 0)
+		d.Receipt = receiptOf(req, []*script.Receipt{&r})
+	}
+	return d, true, nil
 }
 
 // denied returns a remembered refusal of an equal request.
@@ -114,7 +129,7 @@ var atOnce = func() <-chan struct{} { c := make(chan struct{}); close(c); return
 
 // Start implements [store.Starter], for requests that share round trips.
 func (s *Store) Start(ctx context.Context, of store.Store, req *store.Request) store.Started {
-	if of != store.Store(s) || !s.combines(req) {
+	if of != store.Store(s) || req.MaxWait > 0 || req.Cancelable || !s.combines(req) {
 		return nil
 	}
 	st := unused.Get().(*started)

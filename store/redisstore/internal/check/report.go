@@ -15,11 +15,10 @@ type Store struct {
 	Ended           error // of all calls; nil: the store is open
 	PassTime        bool  // decisions need no TIME
 	Prefix, Channel string
-	RoundTrips      int // the connections that shared round trips use
-	// Take takes a decision.
-	Take func(ctx context.Context, scope, key string) error
-	// ErrClosed and ErrTime are errors of Take.
-	ErrClosed, ErrTime error
+	RoundTrips      int                                                // the connections that shared round trips use
+	Take            func(ctx context.Context, scope, key string) error // takes a decision
+	ErrClosed       error                                              // of Take, like ErrTime
+	ErrTime         error
 }
 
 // The levels of findings.

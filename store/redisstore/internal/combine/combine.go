@@ -7,8 +7,8 @@
 //     calls share fewer of them. Its caller runs Send, as without a queue.
 //   - Any other call waits. When a round trip returns, the next batch takes the waiting
 //     calls of all keys that are free, up to the bounds of a batch. No timer delays it.
-//   - A key is free while no round trip or fewer than half of the possible ones have it.
-//     While only a few of its calls are under way on a network, it is free too.
+//   - A key is free while no round trip or fewer than half of the possible ones have it,
+//     and on a network while only a few of its calls are under way.
 //   - Calls of a key leave in their order of arrival. On loopback no two round trips under
 //     way hold the same key, so the server decides in that order too.
 //   - Free keys leave first come, first served. A key that is back from the server queues
@@ -25,25 +25,12 @@ import (
 )
 
 // Defaults of a Config. More round trips shorten the delay on slow networks. Fewer make
-// larger batches, which cost the server and the process less:
-//
-//	RoundTrips  delay  µs per call
-//	         1    50%  10.3   4.7   4.4
-//	         2    26%  11.3   5.4   4.6
-//	         4    13%  14.8   6.2   5.0
-//	         6     8%  17.9   6.8   5.0
-//	         8     4%  21.2   7.3   5.3
-//	  no queue     0%  20.2  18.0  18.0
-//
-// The delay is the mean time in the queue, in parts of a round trip, for random arrivals
-// with 8 calls under way on average (TestDelay). The other columns are measured with
-// Redis on loopback and 10 000 keys, for 8, 64 and 256 callers without pauses. With 3
-// round trips the delay is 18%. Decisions cost more than that measurement's script: 8
-// callers take 30 µs each with 3 round trips, 29 with 2, and 51 with 6 (BenchmarkTake).
+// larger batches, which cost the server and the process less: see docs/redis.md, and
+// TestDelay.
 const (
 	DefaultRoundTrips = 3
-	DefaultMaxKeys    = 256
-	DefaultMaxCalls   = 1024
+	defaultMaxKeys    = 256
+	defaultMaxCalls   = 1024
 )
 
 // Config says how a Queue sends. Only Send is required.
@@ -58,6 +45,9 @@ type Config[K comparable, C any] struct {
 	//
 	// A panic reaches the caller that runs Send. Callers that wait get an error.
 	Send func(ctx context.Context, batch []Group[K, C]) error
+	// Stays tells of a call that its caller waits for Send once the call is sent, whatever
+	// becomes of the caller's context. nil: none.
+	Stays func(*C) bool
 	// RoundTrips is the maximum number of round trips under way at once. 0 means
 	// DefaultRoundTrips, and more where round trips take longer: one for each 60 µs, up
 	// to MaxRoundTrips.
@@ -65,10 +55,8 @@ type Config[K comparable, C any] struct {
 	// MaxRoundTrips is for RoundTrips = 0. 0 means DefaultRoundTrips; fewer than these
 	// are the number of round trips.
 	MaxRoundTrips int
-	// MaxKeys is the maximum number of keys in a batch. 0 means DefaultMaxKeys.
-	MaxKeys int
-	// MaxCalls is the maximum number of calls in a batch. 0 means DefaultMaxCalls.
-	MaxCalls int
+	MaxKeys       int // of a batch. 0 means 256
+	MaxCalls      int // of a batch. 0 means 1024
 }
 
 // Queue lets concurrent calls share round trips. All methods are safe for concurrent
@@ -89,8 +77,8 @@ type Queue[K comparable, C any] struct {
 
 // New returns a Queue. Negative bounds mean the defaults, as 0 does.
 func New[K comparable, C any](config Config[K, C]) *Queue[K, C] {
-	config.MaxKeys = cmp.Or(max(config.MaxKeys, 0), DefaultMaxKeys)
-	config.MaxCalls = cmp.Or(max(config.MaxCalls, 0), DefaultMaxCalls)
+	config.MaxKeys = cmp.Or(max(config.MaxKeys, 0), defaultMaxKeys)
+	config.MaxCalls = cmp.Or(max(config.MaxCalls, 0), defaultMaxCalls)
 	q := &Queue[K, C]{config: config, keys: make(map[K]*keyState[K, C]), pace: newPace(config.RoundTrips, config.MaxRoundTrips)}
 	q.entries.New = func() any { return &entry[K, C]{done: make(chan struct{}, 1)} }
 	q.batches.New = func() any { return new(batch[K, C]) }

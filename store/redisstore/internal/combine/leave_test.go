@@ -112,6 +112,21 @@ func TestLeavingAfterSending(t *testing.T) {
 		s.answer(2)
 		next.wantResult()
 	})
+	stays := config{Stays: func(c *call) bool { return c.number < 4 }}
+	story("a call that stays gets its result", t, stays, func(t *testing.T, s *server, q *queue) {
+		ctx, cancel := ownContext(t)
+		callers := sent(t, s, q, ctx, ctx)
+		unsent := do(t, ctx, q, "a", 3)
+		cancel()
+		unsent.wantError(context.Canceled, false)
+		callers[0].wantWaiting()
+		if err := s.ctx(1).Err(); err != nil {
+			t.Errorf("the batch ended: %v", err)
+		}
+		s.answer(1)
+		callers[0].wantResult()
+		callers[1].wantResult()
+	})
 	story("the batch fails", t, config{}, func(t *testing.T, s *server, q *queue) {
 		ctx, cancel := ownContext(t)
 		callers := sent(t, s, q, ctx, t.Context())

@@ -135,12 +135,11 @@ func (q *Queue[K, C]) next(b *batch[K, C], here bool) {
 func (q *Queue[K, C]) leave(e *entry[K, C]) (left, sent bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if e.decided {
+	b := e.batch
+	if e.decided || b != nil && q.config.Stays != nil && q.config.Stays(&e.call) {
 		return false, true
 	}
-	e.left = true
-	b := e.batch
-	if b == nil {
+	if e.left = true; b == nil {
 		return true, false
 	}
 	if b.callers--; b.callers == 0 {

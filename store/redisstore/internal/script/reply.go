@@ -12,10 +12,11 @@ import (
 
 // The replies of allow and take are lists of numbers, except for the parts in quotes:
 //
-//	allow   now, then for each key a short answer
+//	allow   now, then for each key a short answer; with a tag, if there are calls, a
+//	        receipt and the slot behind it
 //	take    now, the slot of all, the instant from which there is room for a lease
-//	        (0: there is), then for each key a long answer; with a tag behind
-//	        it: tag, sequence, entry, floor, "value before"
+//	        (0: there is), then for each key a long answer; with a tag a receipt behind it
+//	receipt tag, sequence, entry, floor, "value before" ("?": of several calls)
 //	short   the calls, 0, and for each limit its state; or a long one
 //	long    the calls, the "clock" (2: none, but bookings that can be given back or are
 //	        ahead; 1: neither), the slot by the server's clock, the same by the key's
@@ -179,7 +180,8 @@ func (a *Answer) View(limits *Limits, states []State, places []int, outcomes []e
 
 // Receipt returns the receipt that follows an answer with a tag.
 func (r *Reply) Receipt(k Key, a *Answer) *Receipt {
-	c := &Receipt{Key: k, Tag: r.Number(), Seq: r.Number(), Entry: r.Number(), Floor: r.Number(), Before: r.Text(), Slot: a.Slot, Real: a.Real}
+	k.Tag = r.Number()
+	c := &Receipt{Key: k, Seq: r.Number(), Entry: r.Number(), Floor: r.Number(), Before: r.Text(), Slot: a.Slot, Real: a.Real}
 	for i := range a.States {
 		if l := &k.Limits.Rules[i]; k.Limits.costs[i] > 0 && exact.InRealTime(l.Limit.Algorithm) {
 			c.starts = append(c.starts, exact.Window{Algorithm: l.Limit.Algorithm, Period: l.Period, Start: a.States[i].A})

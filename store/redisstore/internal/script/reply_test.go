@@ -116,11 +116,11 @@ func TestArguments(t *testing.T) {
 	t.Parallel()
 	bucket, window := limitsOf(store.Per(7, time.Second).WithBurst(9)), limitsOf(store.Per(5, time.Minute).By(store.SlidingWindow))
 	list := []Key{
-		{State: "a", Limits: bucket, Calls: 2}, {State: "b", Limits: bucket, Calls: 1, Seen: 44}, {State: "c", Logged: true, Limits: window, Calls: 3},
+		{State: "a", Limits: bucket, Calls: 2}, {State: "b", Limits: bucket, Calls: 1, Seen: 44}, {State: "c", Logged: true, Limits: window, Calls: 3, Tag: 9},
 	}
 	allow := AllowArgs(len(list), func(i int) *Key { return &list[i] }, "")
 	const of = "1 g7/1s/9 1 0 7 1285714 2 142857 1"
-	if got, want := fmt.Sprintln(allow[2:]...), "4 a b c c:log  2 0 "+of+" 2 0 1 44 1 1 1 w5/60s 1 0 5 60000000 3 0\n"; got != want {
+	if got, want := fmt.Sprintln(allow[2:]...), "4 a b c c:log  2 0 "+of+" 2 0 1 44 1 1 1 w5/60s 1 0 5 60000000 3 9 0\n"; got != want {
 		t.Errorf("allow:\ngot  %swant %s", got, want)
 	}
 	req := store.Request{
@@ -132,7 +132,7 @@ func TestArguments(t *testing.T) {
 	if got, want := fmt.Sprintln(take[2:]...), "4 a c c:log a:held 5 1000000 77 take 0 "+of+" 44 1 1 w5/60s 1 0 5 60000000 0 hold 3 id 60000000 0 1\n"; got != want {
 		t.Errorf("take:\ngot  %swant %s", got, want)
 	}
-	receipt := &Receipt{Key: Key{State: "a", Limits: bucket, Places: []int{2}}, Tag: 1, Seq: 2, Floor: 3, Slot: 4, Entry: 5, Before: "1…"}
+	receipt := &Receipt{Key: Key{State: "a", Limits: bucket, Places: []int{2}, Tag: 1}, Seq: 2, Floor: 3, Slot: 4, Entry: 5, Before: "1…"}
 	settle := SettleArgs([]*Receipt{receipt}, "", func(charge int) int64 { return int64(charge) * 10 })
 	if got, want := fmt.Sprintln(settle[2:]...), "2 a a:log  1 2 3 4 5 1… 1 g7/1s/9 1 20\n"; got != want {
 		t.Errorf("settle:\ngot  %swant %s", got, want)

@@ -1,6 +1,8 @@
 package script
 
 import (
+	"fmt"
+
 	"github.com/goweir/weir/internal/exact"
 	"github.com/goweir/weir/internal/rediskey"
 	"github.com/goweir/weir/internal/redisstate"
@@ -12,7 +14,8 @@ import (
 //
 //	allow   KEYS  state, log of each key where a limit is a sliding window
 //	        ARGV  clock, then for keys under the same limits: their number, 1 with
-//	              logs, limits, and for each key the number of its calls, seen
+//	              logs, limits, and for each key the number of its calls, with a
+//	              space and a tag if they get receipts, and seen
 //	take    KEYS  state, log of each key where a limit is a sliding window; leases
 //	        ARGV  clock, longest delay in µs, tag, mode, then for each key: 1 with a
 //	              log, limits, seen; "hold", max, id, lease, 1 without charges, 1 to keep the next place
@@ -25,18 +28,8 @@ import (
 //	settle  KEYS  state, log of each key
 //	        ARGV  clock, then for each key: tag, sequence, floor, slot, entry, value
 //	              before, number of limits; for each: text, cost, real cost
-//	brake   KEYS  state, log
-//	        ARGV  clock, lift, pause, slack, cut, recovery, since, tell, gap, its
-//	              time, unit, channel, name
-//	lease   KEYS  leases
-//	        ARGV  clock, lease, ids
-//	reset   KEYS  state, log, leases
-//	        ARGV  clock
-//	restore KEYS  state, log, the mark of the id
-//	(take)  ARGV  clock, "restore", seen, last known slot, last slot that was spent, when units
-//	              were spent last (0: now), id ("": nothing was spent), number of
-//	              limits; for each: text, the three numbers that are known, and those
-//	              that are spent; see store.Used
+//
+// The other scripts list theirs.
 
 // Key is the part of a request about one key, or calls of one key under the same limits.
 type Key struct {
@@ -44,6 +37,7 @@ type Key struct {
 	Limits *Limits
 	Places []int // of the limits' charges in the request
 	Seen   int64 // when a caller last saw the key, the earliest; 0: never
+	Tag    int64 // of bookings with receipts; 0: without
 	Calls  int32 // of allow
 	Logged bool  // the log is among KEYS
 }
@@ -72,6 +66,9 @@ func AllowArgs(n int, key func(i int) *Key, clock any) []any {
 		}
 		args[number] = args[number].(int) + 1
 		args = append(args, max(k.Calls, 1), k.Seen)
+		if k.Tag > 0 {
+			args[len(args)-2] = fmt.Sprint(k.Calls, k.Tag)
+		}
 	}
 	return args
 }
@@ -108,10 +105,10 @@ func (k *Key) names(args []any) []any {
 // Receipt settles the booking of one key.
 type Receipt struct {
 	Key
-	Tag, Seq, Floor, Slot, Entry int64
-	Before                       string
-	Real                         int64
-	starts                       []exact.Window
+	Seq, Floor, Slot, Entry int64
+	Before                  string
+	Real                    int64
+	starts                  []exact.Window
 }
 
 // Windows returns the slot, in the key's time and by the store's clock at the booking, and the

@@ -15,17 +15,15 @@ F.tell = function(reply, n, k, taken, plain)
   end
   local limits, none = k.limits, not k.real and now
   if #k.parts > #limits then taken = taken + 1048576 end
-  if plain and not k.queue and not k.clock then
-    reply[n + 1], reply[n + 2] = taken, 0
+  local c = k.clock and F.C.save(k.clock) or k.queue and 2 or 1
+  plain = plain and c == 1
+  reply[n + 1], reply[n + 2] = taken, plain and 0 or c
+  n = n + 2
+  if not plain then
+    reply[n + 1], reply[n + 2] = none or k.latest, none or k.slot
     n = n + 2
-  else
-    plain = false
-    reply[n + 1], reply[n + 2] = taken, k.clock and F.C.save(k.clock) or k.queue and 2 or 1
-    reply[n + 3], reply[n + 4] = none or k.latest, none or k.slot
-    n = n + 4
   end
-  for i = 1, #limits do
-    local l = limits[i]
+  for _, l in ipairs(limits) do
     local kind = l.kind
     if kind == 'w' then
       reply[n + 1], reply[n + 2] = F.G.live(k.log, l, k.v), k.log.newest
@@ -45,19 +43,10 @@ F.tell = function(reply, n, k, taken, plain)
   return n
 end
 
--- Decides calls of a key in order, and returns the place of the end of their answer.
-F.decide = function(k, left, seen, reply, n)
-  local taken, limits = 0, k.limits
-  k.queue, k.clock, k.log, k.birth = false, false, false, false
-  if k.undecided or k.shifted or k.restored then k.undecided, k.shifted, k.restored = nil end
-  F.load(k, seen)
-  while not k.undecided and left > 0 and F.find(k, 1) <= now do
-    local fit = left > 1 and use('N').fit(k, left) or 1
-    F.book(k, fit, 0)
-    taken, left = taken + fit, left - fit
-  end
-  n = F.tell(reply, n, k, taken, true)
-  if taken > 0 or not k.undecided and (k.shifted or k.parts ~= limits and F.O.refuse(k)) then F.write(k) end
-  return n
+-- Appends the receipt of bookings of a key: was is its value before them, if that is known.
+F.receipt = function(reply, n, k, entry, floor, was)
+  local q = k.queue or {}
+  for i, x in ipairs({ q.tag or 0, q.seq or 0, entry, floor, was or '' }) do reply[n + i] = x end
+  return n + 5
 end
 end

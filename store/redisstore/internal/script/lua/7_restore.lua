@@ -1,5 +1,10 @@
 -- Restores a loss, and adds units that a caller admitted without the server: see
--- store.Restorer. request.go lists KEYS and ARGV.
+-- store.Restorer.
+--
+--   KEYS  state, log, the mark of the id
+--   ARGV  clock, "restore", seen, last known slot, last slot that was spent, when units were
+--         spent last (0: now), id ("": nothing was spent), number of limits; for each: text,
+--         the three numbers that are known, and those that are spent; see store.Used
 --
 -- A limit remembers R, its restored state: ra, rb, rc. A caller's K raises R to K if K is
 -- larger, and raises the state by the difference. So callers may restore in any order, and

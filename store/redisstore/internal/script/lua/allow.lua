@@ -44,7 +44,7 @@ while a < #v do
       end
       k.limits, k.state, k.list = limits, at, logged and at + 1
       local ok
-      ok, ends = pcall(F.decide, k, v[i] + 0, v[i + 1], reply, n)
+      ok, ends = pcall(F.decide, k, v[i], v[i + 1], reply, n)
       if not ok then
         ends = n + 1
         reply[ends] = -2 -- The caller asks for the key alone, to get the error.

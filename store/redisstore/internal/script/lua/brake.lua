@@ -1,5 +1,8 @@
--- Sets, changes or lifts a key's brake, and publishes its clock. request.go lists KEYS and
--- ARGV.
+-- Sets, changes or lifts a key's brake, and publishes its clock.
+--
+--   KEYS  state, log
+--   ARGV  clock, lift, pause, slack, cut, recovery, since, tell, gap, its time, unit, channel,
+--         name
 local function number(i) return ARGV[i] + 0 end
 local lift, pause, slack, cut, recovery, since = number(2) > 0, number(3), number(4), number(5) > 0, number(6), number(7)
 local tell, gap, lasts, unit = number(8) > 0, math.min(number(9), 1e12), number(10), number(11)

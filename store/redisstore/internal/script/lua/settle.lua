@@ -116,7 +116,7 @@ for state = 1, #KEYS, 2 do
   local logged = was and is - was or real - most
   local k = redis.call('EXISTS', KEYS[state]) == 1 and F.load({ state = state, list = state + 1, limits = {} })
   if k and k.queue and k.queue.tag == tag then
-    local q, alone, changed, fewer = k.queue, k.queue.seq == seq, false, true
+    local q, alone, changed, fewer = k.queue, k.queue.seq == seq and before ~= '?', false, true
     local old = { born = k.born, parts = {}, past = true }
     if alone and before ~= '' then F.O.load_other(old, before, {}) end
     k.limits, k.slot, k.keeps = k.parts, slot, true

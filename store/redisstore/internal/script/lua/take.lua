@@ -24,7 +24,7 @@ if mode ~= 'look' and not undecided then
   for _, k in ipairs(keys) do
     local real = F.find(k, 1)
     k.free = true
-    for i = 1, #k.limits do k.free = k.free and k.limits[i].cost == 0 end
+    for _, l in ipairs(k.limits) do k.free = k.free and l.cost == 0 end
     if not k.free and real > latest then latest = real end
   end
   allowed = allowed and latest - now <= longest
@@ -36,7 +36,7 @@ if held and not undecided and (allowed or held.peek) then
 end
 local reply, n = { now, latest, full }, 3
 for _, k in ipairs(keys) do
-  local value, entry, taken = k.value, 0, allowed and not k.free and 1 or 0
+  local entry, taken = 0, allowed and not k.free and 1 or 0
   if taken == 1 then
     if latest > k.real then
       k.real = latest
@@ -49,9 +49,7 @@ for _, k in ipairs(keys) do
   n = F.tell(reply, n, k, taken, false)
   k.writes = not undecided and (taken == 1 or k.shifted or (k.parts ~= k.limits and mode == 'take' and not allowed and full == 0 and not k.free and F.O.refuse(k)))
   if tag > 0 then
-    local q = k.queue
-    reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4], reply[n + 5] = q and q.tag or 0, q and q.seq or 0, entry, k.floor, value or ''
-    n = n + 5
+    n = F.receipt(reply, n, k, entry, k.floor, k.value)
   end
 end
 -- All keys were read and booked without an error, so all are written, or none.

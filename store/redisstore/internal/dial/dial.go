@@ -1,4 +1,5 @@
-package redisstore
+// Package dial keeps go-redis dialling while a server is away.
+package dial
 
 import (
 	"context"
@@ -10,14 +11,14 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// dialer is the type of the Dialer option of go-redis.
-type dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
+// Dialer is the type of the Dialer option of go-redis.
+type Dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// everyDial makes a client dial whenever it needs a connection. go-redis counts failed
+// Always makes a client dial whenever it needs a connection. go-redis counts failed
 // dials. After as many as its pool has connections, it dials once per second, and fails all
 // other calls even if Redis is back. So a failed dial returns a connection that fails at
 // its first use, which go-redis does not count.
-func everyDial(d *dialer, timeout *time.Duration, config **tls.Config) {
+func Always(d *Dialer, timeout *time.Duration, config **tls.Config) {
 	dial := *d
 	if dial == nil {
 		// The options may be set later, so they are read at each dial.
