@@ -210,6 +210,7 @@ func TestRandomFaults(t *testing.T) {
 					}
 					d := take(t, f.p.store, f.ask(0))
 					used = 100 - d.Charge(0).Remaining
+					time.Sleep(time.Second) // The stores restore in the background.
 				})
 				most, least := min(f.units, 100), min(f.units, 100)
 				if l.Algorithm == store.GCRA {
