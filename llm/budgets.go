@@ -36,8 +36,7 @@ type budget struct {
 // more, and a wrong usage must not stop a model for years.
 const maxDebt = 15
 
-// budgets are all limits of a family, and the requests of this process that wait for
-// them.
+// budgets are all limits of a family, and the requests that wait for them.
 type budgets struct {
 	all   []budget
 	send  *weir.Transport // sends admitted requests, and heeds the responses
@@ -46,7 +45,7 @@ type budgets struct {
 
 // newBudgets makes the limiters of a family; "" is for all other models.
 func newBudgets(on weir.Store, cfg *Config, family string, limits Limits, base http.RoundTripper) (*budgets, error) {
-	b := &budgets{queue: &queue{turns: [2]chan struct{}{make(chan struct{}, 1), make(chan struct{}, 1)}}}
+	b := &budgets{queue: newQueue()}
 	for _, v := range []struct {
 		name string
 		unit unit

@@ -66,7 +66,7 @@ func (s *stream) torn(line []byte) {
 	if data, whole := bytes.CutPrefix(line, []byte("data:")); whole && s.event(data) {
 		return
 	}
-	if u, found := atEnd(s.provider, line, maxDepth); found {
+	if u, found := atEnd(s.provider, line, true); found {
 		s.usage.add(u)
 		s.last = s.last || s.provider == OpenAI // Its events tell usage once.
 	}

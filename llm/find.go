@@ -70,8 +70,7 @@ func inJSON(p Provider, head, tail []byte, whole bool) (Usage, bool) {
 	case tail == nil && json.Unmarshal(head, &several) == nil && len(several) > 0:
 		return several[len(several)-1].read(p)
 	case whole || bytes.HasSuffix(bytes.TrimSpace(tail), []byte("}")):
-		depth := map[bool]int{true: maxDepth, false: 1}[whole]
-		if u, found := atEnd(p, tail, depth); found {
+		if u, found := atEnd(p, tail, whole); found {
 			return u, true
 		}
 	}
@@ -98,20 +97,23 @@ func inFrames(p Provider, data []byte) (u Usage, found bool) {
 	return u, found
 }
 
-// maxDepth is the depth of a usage in a document: of the object itself, or of an
-// object in it, or in an array of such objects.
+// maxDepth is the depth of a usage in a whole document: an object in it or in an array of such.
 const maxDepth = 2
 
-// atEnd looks for a usage in the end of a document. At most depth levels close behind it,
-// and more behind an object of that name in the model's answer.
-func atEnd(p Provider, data []byte, depth int) (u Usage, found bool) {
+// atEnd looks for a usage in the end of a document, which may not be whole. Few levels close
+// behind it, unlike behind an object of that name in the model's answer.
+func atEnd(p Provider, data []byte, whole bool) (u Usage, found bool) {
+	best := 1
+	if whole {
+		best = maxDepth
+	}
 	members(data, func(_ int, value, rest []byte) {
 		opened, _ := nesting(rest)
-		if opened > -1 || opened < -depth {
+		if opened > -1 || opened < -best {
 			return
 		}
 		if c, ok := readCounts(p, value); ok {
-			u, found, depth = c, true, -opened
+			u, found, best = c, true, -opened
 		}
 	})
 	return u, found

@@ -21,13 +21,16 @@ const (
 	longest = 365 * 24 * time.Hour
 )
 
-// queue is the calls of a process that wait for a family's budgets, in two classes.
-// The first of each class asks the store again and again, and the others wait behind
-// it in the order of their arrival.
+// queue is the calls of a process that wait for a family's budgets, in two classes. The first
+// of a class asks the store again and again. The others wait behind it in their order.
 type queue struct {
 	turns      [2]chan struct{} // holds the turn of a class, which goes first come first served
 	refused    [2]atomic.Bool   // the last answer to the first of a class was no, but for a pause
 	foreground atomic.Int64     // calls that wait and are not in the background
+}
+
+func newQueue() *queue {
+	return &queue{turns: [2]chan struct{}{make(chan struct{}, 1), make(chan struct{}, 1)}}
 }
 
 func classOf(ctx context.Context) int {
