@@ -178,7 +178,7 @@ func (f *fleet) until(what string, done func(*fallback.Store, store.Decision) bo
 				case known && req.Cancelable:
 					return
 				case known:
-					req.Cancelable = true // Redis gets the script of such calls, too.
+					req.Cancelable, req.MaxWait = true, time.Hour // Redis gets the script of such calls, too.
 				}
 				if time.Now().After(end) {
 					_, cause := s.Away()

@@ -10,9 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goweir/weir/internal/keys"
 	"github.com/goweir/weir/internal/long"
 	"github.com/goweir/weir/internal/redistest"
 	"github.com/goweir/weir/store"
+	"github.com/goweir/weir/store/redisstore/internal/combine"
 )
 
 // settled is an admitted call, and its real cost.
@@ -140,5 +142,45 @@ func TestWaitsShareRoundTrips(t *testing.T) {
 				t.Errorf("%d of %d remaining after all but one are given back", d.Remaining, limit.Max())
 			}
 		})
+	}
+}
+
+// TestSentCallGetsItsReceipt: a caller that leaves waits for the receipt of a sent call, as its
+// units can't be given back without. It leaves an unsent call, and one without a receipt.
+func TestSentCallGetsItsReceipt(t *testing.T) {
+	t.Parallel()
+	s, g := gated(t)
+	let, open := g.shut()
+	defer open()
+	limit := store.Per(10, time.Hour)
+	req := charge("key", 1, limit)
+	key, limits := keys.Of(&req.Charges[0]), s.limits.of(req.Charges)
+	start := func(cancelable bool) combine.Pending[keys.Key, call] {
+		return s.queues.first.Start(t.Context(), key, call{limits: limits, cancelable: cancelable})
+	}
+	first := start(true)
+	g.hold(t, 1)
+	second, plain := start(true), start(false)
+	let()
+	<-first.Done()
+	g.hold(t, 1)
+	unsent := start(true)
+	for i, test := range []struct {
+		call combine.Pending[keys.Key, call]
+		left bool
+	}{{second, false}, {plain, true}, {unsent, true}} {
+		if left, _ := test.call.Leave(); left != test.left {
+			t.Fatalf("call %d left: %t, want %t", i, left, test.left)
+		}
+	}
+	open()
+	<-second.Done()
+	for _, c := range []combine.Pending[keys.Key, call]{first, second} {
+		if done, err := c.Result(); err != nil || done.err != nil || done.answer.receipt == nil {
+			t.Errorf("%+v, %v", done, err)
+		}
+	}
+	if d := take(t, s, charge("key", 0, limit)); d.Remaining != 7 {
+		t.Errorf("%d remaining, want 7", d.Remaining)
 	}
 }
