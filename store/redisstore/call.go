@@ -25,7 +25,7 @@ type answer struct {
 	now         int64
 	seen        int64           // the earliest of the calls, see script.Key
 	sent, heard time.Duration   // by the clock of the store
-	receipt     *script.Receipt // of the last admitted call, if calls are cancelable
+	receipt     *script.Receipt // of the admitted calls, without their places; nil: none was asked for
 	states      [1]script.State
 }
 

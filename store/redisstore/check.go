@@ -16,7 +16,7 @@ type Level string
 
 const (
 	Fault   Level = "fault"   // decisions fail
-	Warning Level = "warning" // decisions work with a defect, as limits that may be exceeded
+	Warning Level = "warning" // decisions work, but exceed limits, take long or lack an ability
 	Unknown Level = "unknown" // the server does not answer this question
 )
 

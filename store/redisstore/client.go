@@ -33,7 +33,8 @@ const (
 //
 // The Dialer wraps the one that is set, or go-redis's own. With it the first call after an
 // outage finds Redis again. It reads DialTimeout and TLSConfig when it dials: call Configure
-// on the options from which you make the client, and not on a copy.
+// on the options from which you make the client, and not on a copy. [ConfigureCluster],
+// [ConfigureFailover], [ConfigureRing] and [ConfigureUniversal] are for other clients.
 //
 // No store needs Configure: package fallback decides a call within its budget with any
 // client. With Configure, abandoned calls and outages end sooner.

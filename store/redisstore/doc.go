@@ -44,15 +44,24 @@
 //
 // Calls that take units of one key, without a lease, share round trips. Such a call leaves
 // at once while fewer round trips than [Config.RoundTrips] are under way and few hold its
-// key. Otherwise it joins the next batch. Calls of a key leave in their order. A call that
-// may wait does so while most of its limit is left. A caller whose context ends leaves
-// the queue; an unsent call is not charged. A Cancelable call stays, for its receipt.
+// key. Otherwise it joins the next batch. Calls of a key leave in their order. Each master
+// of a cluster and each shard of a Ring has its own queue. A call that may wait shares a
+// round trip for a slot that is now, while most of its limit is left.
+//
+// A caller whose context ends leaves the queue, and an unsent call is not charged. A caller
+// of a sent Cancelable call waits for its receipt.
 //
 // The Store remembers refusals for up to a second, and refuses equal calls until RetryAfter
 // without Redis, while no booking is ahead or can be given back, and no brake is set. Only a
 // Reset or other limits in another process take effect up to a second late.
 //
 // # Errors
+//
+//	ErrState      a foreign or damaged value; nothing is overwritten, Reset clears it
+//	ErrVersion    a state of a version that this release can't read; matches ErrState
+//	ErrClosed     the Store is closed
+//	ErrTime       the server refuses TIME in scripts: set Config.PassTime
+//	ErrCrossSlot  waiting or a lease over several servers; matches store.ErrUnsupported
 //
 // Open, New and the methods return a *store.ConfigError for a wrong value. Other errors come
 // from the client or from the context. A call that fails with a timeout may be charged.

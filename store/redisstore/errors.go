@@ -11,7 +11,8 @@ import (
 
 // ErrCrossSlot is returned on a cluster, on a ring or behind a proxy with shards, if the
 // charges are of several keys, and the request may wait or asks for a lease. Take such
-// charges one by one, the narrowest first. It matches store.ErrUnsupported.
+// charges one by one, the narrowest first, and cancel them when a later one is refused. It
+// matches store.ErrUnsupported.
 var ErrCrossSlot = fmt.Errorf("redisstore: charges of different keys live in different slots: %w", store.ErrUnsupported)
 
 // ErrState is returned when a key holds a value that is not weir's: another type, another

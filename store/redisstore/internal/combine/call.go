@@ -5,8 +5,8 @@ import "context"
 // Do makes Send decide a call, and returns the decided call.
 //
 // If ctx ends first, Do returns the error of ctx, unless this caller runs Send or the call
-// [Config.Stays]: then Do returns when Send does. sent reports whether the call may have been sent. It is
-// always true for decided calls.
+// [Config.Stays]: then Do returns when Send does. sent reports whether the call may have been
+// sent. It is always true for decided calls.
 func (q *Queue[K, C]) Do(ctx context.Context, key K, call C) (result C, sent bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return result, false, err

@@ -1,4 +1,4 @@
--- Calls of a key, and the answer to them.
+-- A key in a call, and the answer about it.
 if part == 'K' and not F.tell then
 F.new = function()
   return {
