@@ -172,7 +172,7 @@ func (f *fleet) until(what string, done func(*fallback.Store, store.Decision) bo
 	for i, s := range f.stores {
 		wg.Go(func() {
 			req := store.Request{Charges: []store.Charge{{Scope: "other", Key: fmt.Sprint(i), Limit: store.Per(1_000_000, time.Hour), Cost: 1}}}
-			for end := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+			for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 				d, err := s.Take(context.Background(), req)
 				switch known := err == nil && done(s, d); {
 				case known && req.Cancelable:
@@ -182,7 +182,7 @@ func (f *fleet) until(what string, done func(*fallback.Store, store.Decision) bo
 				}
 				if time.Now().After(end) {
 					_, cause := s.Away()
-					f.t.Errorf("process %d: %s after 30 s: state %v, %v, %v", i, what, s.State(), err, cause)
+					f.t.Errorf("process %d: %s after a minute: state %v, %v, %v", i, what, s.State(), err, cause)
 					return
 				}
 			}
