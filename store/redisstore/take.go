@@ -10,8 +10,8 @@ import (
 )
 
 // Take implements [store.Store]: one EVALSHA, whatever the number of limits. A call that has
-// to wait, though most of its limit was left, takes a second one. For charges of several keys on a cluster or a ring see Levels in the package's
-// documentation.
+// to wait, though most of its limit was left, takes a second one. For charges of several keys
+// on a cluster or a ring see Levels in the package's documentation.
 func (s *Store) Take(ctx context.Context, req store.Request) (d store.Decision, err error) {
 	if err := req.Validate(); err != nil {
 		return d, err
