@@ -133,7 +133,7 @@ func (t *Transport) read(req *http.Request, body []byte) (*budgets, *call, error
 		c.key = "model " + r.Model
 	}
 	if t.cfg.Tokens != nil {
-		c.in = min(max(t.cfg.Tokens(r.Model, body), 0), maxTokens)
+		c.in = min(max(t.cfg.Tokens(r.Model, body), 1), maxTokens) // Nothing booked is never corrected.
 	}
 	if c.out < 0 {
 		c.out = t.cfg.Output
