@@ -29,7 +29,7 @@ import (
 //
 //	usage in the body                        that
 //	usage of the input alone                 that, and the estimate of the output
-//	a status of 400 to 499, 503 or 529       no tokens; 408 and 499 keep the estimate
+//	a status of 300 to 499, 503 or 529       no tokens; 408 and 499 keep the estimate
 //	no connection, or not sent               nothing, and no request either
 //	all else: a broken stream, no usage,     the estimate
 //	another error, a body never closed
