@@ -1,6 +1,7 @@
 package line_test
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"testing"
@@ -128,6 +129,56 @@ func TestBrake(t *testing.T) {
 					t.Errorf("%d calls book again after %d looks, want %d after %d", again, b.looks, tt.again, tt.looks)
 				}
 				time.Sleep(2 * time.Second)
+			})
+		})
+	}
+}
+
+// TestLostSlotsAreNotTakenOver: a brake moves the slots of three calls out of their windows. While
+// these slots are on their way back, no call takes one over, whatever a further brake says.
+func TestLostSlotsAreNotTakenOver(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		leaves  bool // the calls leave before the brake
+		further bool // another brake follows
+	}{
+		"of calls that book again": {false, false}, "… and another brake": {false, true},
+		"of calls that left before": {true, false}, "of calls that left before, and another brake": {true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(0, true)
+				b.slow = 10 * time.Second
+				b.watch(t)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				var wg sync.WaitGroup
+				for i := range 3 {
+					wg.Go(func() {
+						call, _ := b.Enter(line.ID{Key: "k", Cost: 1}, time.Time{})
+						defer call.Exit()
+						s := b.slot(time.Duration(i+1)*time.Second, i, store.Per(1, time.Second).By(store.AlignedWindow))
+						if _, again, err := call.Wait(ctx, s, time.Time{}); !again && err == nil {
+							t.Error("a call went")
+						}
+						time.Sleep(100*ms - time.Since(b.start))
+						if s := call.Retake(b.start.Add(time.Hour)); s != nil {
+							t.Errorf("the call takes over the slot of call %v", s.Receipt)
+						}
+					})
+				}
+				synctest.Wait()
+				if time.Sleep(ms); tt.leaves {
+					cancel()
+					synctest.Wait()
+				}
+				b.tell("k", uncounted{clock(5*time.Second, 500*ms)})
+				if time.Sleep(ms); tt.further {
+					b.tell("k", clock(8*time.Second, 500*ms))
+				}
+				wg.Wait()
+				time.Sleep(time.Minute)
 			})
 		})
 	}

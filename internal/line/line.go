@@ -206,7 +206,7 @@ func (q *line) move(c store.Clock, looked time.Time) {
 	kept := q.slots[:0]
 	for _, s := range q.slots {
 		at := s.At
-		if w := s.owner; !s.move(c, looked) {
+		if w := s.owner; s.move(c, looked) {
 			w.back = q.giveBack(w.ctx, s)
 			q.end(w)
 			continue
