@@ -31,8 +31,8 @@ type TransportConfig struct {
 	//	KeyStatic("api")                                          one for all requests
 	Key KeyFunc
 	// Cost returns the number of units that a request takes, 0 or more; 0 sends it
-	// without taking any. It must not change the request nor read its body, and is
-	// called from many goroutines at once. Nil: every request takes 1.
+	// without taking any, whatever Settle returns. It must not change the request nor
+	// read its body, and is called from many goroutines at once. Nil: every request takes 1.
 	Cost func(*http.Request) (int64, error)
 	// Settle returns the real cost of a request, if only its response has it: in a header,
 	// a trailer, the length of the body, or the body's beginning or end. Cost is an

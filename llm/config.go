@@ -40,8 +40,9 @@ type Config struct {
 	Models map[string]Limits
 	// Base sends the requests. Nil: http.DefaultTransport at the time of each request.
 	Base http.RoundTripper
-	// Tokens returns the number of input tokens of a request's body, for a tokenizer.
-	// It is called from many goroutines at once. Nil: a quarter of the body's bytes.
+	// Tokens returns the number of input tokens of a request's body, for a tokenizer. Less
+	// than 1 counts as 1. It is called from many goroutines at once. Nil: a quarter of the
+	// body's bytes.
 	Tokens func(model string, body []byte) int64
 	// Output is the number of output tokens booked for a request that names no maximum.
 	// 0: 1024.

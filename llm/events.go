@@ -66,8 +66,8 @@ func (s *stream) torn(line []byte) {
 	if data, whole := bytes.CutPrefix(line, []byte("data:")); whole && s.event(data) {
 		return
 	}
-	if u, found := atEnd(s.provider, line, true); found {
+	if u, depth := atEnd(s.provider, line); depth > 0 {
 		s.usage.add(u)
-		s.last = s.last || s.provider == OpenAI // Its events tell usage once.
+		s.last = s.last || s.provider == OpenAI && depth == 2 // response.completed
 	}
 }

@@ -59,20 +59,19 @@ func isJSON(kind string, head []byte) bool {
 	return len(start) > 0 && (start[0] == '{' || start[0] == '[')
 }
 
-// inJSON reads a body of JSON: an object, or an array of them as Gemini streams. A body that
+// inJSON reads a body of JSON: an object, or an array of them as Gemini streams. An object that
 // is not whole may end at its last brace: a json.Decoder reads no further.
 func inJSON(p Provider, head, tail []byte, whole bool) (Usage, bool) {
 	var m message
 	var several []message
+	u, depth := atEnd(p, tail)
 	switch {
 	case tail == nil && parse(head, &m):
 		return m.read(p)
 	case tail == nil && json.Unmarshal(head, &several) == nil && len(several) > 0:
 		return several[len(several)-1].read(p)
-	case whole || bytes.HasSuffix(bytes.TrimSpace(tail), []byte("}")):
-		if u, found := atEnd(p, tail, whole); found {
-			return u, true
-		}
+	case whole && depth > 0, depth == 1 && startsObject(head) && bytes.HasSuffix(bytes.TrimSpace(tail), []byte("}")):
+		return u, true
 	}
 	return atStart(p, head)
 }
@@ -81,9 +80,13 @@ func inJSON(p Provider, head, tail []byte, whole bool) (Usage, bool) {
 func parse(data []byte, m *message) bool {
 	err := json.Unmarshal(data, m)
 	if _, other := err.(*json.UnmarshalTypeError); other {
-		return bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("{"))
+		return startsObject(data)
 	}
 	return err == nil
+}
+
+func startsObject(data []byte) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("{"))
 }
 
 // inFrames reads Bedrock's stream, whose last frame has the usage. Frames are binary, and
@@ -100,23 +103,19 @@ func inFrames(p Provider, data []byte) (u Usage, found bool) {
 // maxDepth is the depth of a usage in a whole document: an object in it or in an array of such.
 const maxDepth = 2
 
-// atEnd looks for a usage in the end of a document, which may not be whole. Few levels close
-// behind it, unlike behind an object of that name in the model's answer.
-func atEnd(p Provider, data []byte, whole bool) (u Usage, found bool) {
-	best := 1
-	if whole {
-		best = maxDepth
-	}
+// atEnd looks for a usage in the end of a document, and returns its depth; 0: none. Few levels
+// close behind it, unlike behind an object of that name in the model's answer.
+func atEnd(p Provider, data []byte) (u Usage, depth int) {
 	members(data, func(_ int, value, rest []byte) {
 		opened, _ := nesting(rest)
-		if opened > -1 || opened < -best {
+		if opened > -1 || opened < -maxDepth || depth > 0 && opened < -depth {
 			return
 		}
 		if c, ok := readCounts(p, value); ok {
-			u, found, best = c, true, -opened
+			u, depth = c, -opened
 		}
 	})
-	return u, found
+	return u, depth
 }
 
 // atStart looks for a usage in the beginning of a document.

@@ -118,18 +118,48 @@ func TestReadUsageOfNothing(t *testing.T) {
 // TestReadUsageCutAnywhere: wherever a stream is cut, its counts are unknown or right.
 func TestReadUsageCutAnywhere(t *testing.T) {
 	t.Parallel()
-	for _, n := range []int{1, 4000, 9000} {
-		body := messagesStart + delta(n) + messagesEnd
-		for cut := range body {
-			if cut%97 > 0 && cut > 300 && cut < len(body)-300 {
-				continue
-			}
-			resp := &http.Response{Header: http.Header{"Content-Type": {"text/event-stream"}}}
-			u, _ := llm.ReadUsage(llm.Anthropic, resp, ended(body[:cut], false))
-			if u.Input != -1 && (u.Input != 13 || u.Cached != 7) || u.Output != -1 && u.Output != 34 {
-				t.Fatalf("%+v, cut at %d of %d", u, cut, len(body))
-			}
+	parts := func(format string, n int) (all string) {
+		for i := range n {
+			all += fmt.Sprintf(format, i, i+1)
 		}
+		return all
+	}
+	for name, test := range map[string]struct {
+		provider llm.Provider
+		kind     string
+		body     func(n int) string
+		want     llm.Usage
+	}{
+		"messages": {llm.Anthropic, "text/event-stream", func(n int) string { return messagesStart + delta(100*n) + messagesEnd }, llm.Usage{Input: 13, Cached: 7, Output: 34}},
+		"chat": {llm.OpenAI, "text/event-stream", func(n int) string {
+			return parts(`data: {"choices":[{"delta":{"content":"%d"}}],"usage":null,"tokens":%d}`+"\n\n", n) + chatStream
+		}, llm.Usage{Input: 10, Cached: 2, Output: 34}},
+		"chat, a usage in each event": {llm.OpenAI, "text/event-stream", func(n int) string {
+			return parts(`data: {"choices":[{"delta":{"content":"%d"}}],"usage":{"prompt_tokens":12,"completion_tokens":%d,"prompt_tokens_details":{"cached_tokens":2}}}`+"\n\n", n) + chatStream
+		}, llm.Usage{Input: 10, Cached: 2, Output: 34}},
+		"generateContent array": {llm.Gemini, "application/json", func(n int) string {
+			return "[" + strings.Repeat(geminiPart+"\n,\r\n", n) + geminiLast + "\n]\n"
+		}, llm.Usage{Input: 10, Cached: 2, Output: 34}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			resp := &http.Response{Header: http.Header{"Content-Type": {test.kind}}}
+			for _, n := range []int{1, 40, 90} {
+				body := test.body(n)
+				for cut := range body {
+					if cut%97 > 0 && cut > 300 && cut < len(body)-300 && body[cut-1] != '}' {
+						continue
+					}
+					u, _ := llm.ReadUsage(test.provider, resp, ended(body[:cut], false))
+					if u.Input != -1 && u.Input+u.Cached != test.want.Input+test.want.Cached || u.Output != -1 && u.Output != test.want.Output {
+						t.Fatalf("%+v, cut at %d of %d", u, cut, len(body))
+					}
+				}
+				if u, _ := llm.ReadUsage(test.provider, resp, ended(body, true)); u != test.want {
+					t.Errorf("%+v of all %d bytes", u, len(body))
+				}
+			}
+		})
 	}
 }
 

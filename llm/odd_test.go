@@ -306,6 +306,35 @@ func TestOddResponses(t *testing.T) {
 	}
 }
 
+// TestTokenizerOfNothing: the real input of a request counts, though Tokens finds none in it.
+func TestTokenizerOfNothing(t *testing.T) {
+	t.Parallel()
+	for _, found := range []int64{0, -5} {
+		s, _ := localstore.New(localstore.Config{})
+		tr, err := llm.NewTransport(s, llm.Config{
+			Provider: llm.OpenAI, Limits: llm.Limits{RPM: 1000, ITPM: 1000},
+			Tokens: func(string, []byte) int64 { return found },
+			Base: roundTripper(func(*http.Request) (*http.Response, error) {
+				body := io.NopCloser(strings.NewReader(`{"usage":{"prompt_tokens":400,"completion_tokens":20}}`))
+				return &http.Response{StatusCode: 200, Header: http.Header{}, Body: body}, nil
+			}),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		req, _ := http.NewRequest(http.MethodPost, "https://llm.example/v1/responses", strings.NewReader(`{"model":"m-1","previous_response_id":"a"}`))
+		resp, err := tr.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+		_ = resp.Body.Close()
+		if n := usedOf(t, s, "openai itpm", "model m-1", perMinute(1000)); n != 400 {
+			t.Errorf("Tokens returns %d: %d are counted, want 400", found, n)
+		}
+	}
+}
+
 // TestConfigNamesFields: errors of limiters name the fields of this package.
 func TestConfigNamesFields(t *testing.T) {
 	t.Parallel()

@@ -42,7 +42,7 @@ func (p Provider) cachedPercent() int {
 }
 
 // free reports whether a provider charges no tokens for a response with such a status: it
-// refused the request before it ran, or is overloaded. Otherwise the model may have run.
+// redirected or refused the request, or is overloaded. Otherwise the model may have run.
 func free(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, 499:
@@ -50,7 +50,7 @@ func free(status int) bool {
 	case http.StatusServiceUnavailable, 529:
 		return true
 	}
-	return status >= 400 && status < 500
+	return status >= 300 && status < 500
 }
 
 // modelOfURL returns the model that a path names:

@@ -78,7 +78,7 @@ func TestNothingStaysReserved(t *testing.T) {
 			case "dial":
 				_ = r.Body.Close()
 				return nil, &net.OpError{Op: "dial", Err: errors.New("refused")}
-			case "429", "400", "500":
+			case "307", "400", "429", "500":
 				_ = r.Body.Close()
 				code, _ := strconv.Atoi(way)
 				return status(code)
@@ -89,7 +89,7 @@ func TestNothingStaysReserved(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ways := []string{"whole", "stream", "broken", "closed early", "cancelled", "never sent", "panic", "dial", "400", "429", "500"}
+		ways := []string{"whole", "stream", "broken", "closed early", "cancelled", "never sent", "panic", "dial", "307", "400", "429", "500"}
 		var requests, tokens atomic.Int64
 		var wg sync.WaitGroup
 		for worker := range 100 {
@@ -142,7 +142,7 @@ func end(t *testing.T, tr http.RoundTripper, way string, n int) (in, out int64) 
 	switch {
 	case !sent.Load() || way == "dial":
 		in, out = -1, 0
-	case way == "400" || way == "429":
+	case way == "307" || way == "400" || way == "429":
 		in, out = 0, 0
 	}
 	if err != nil {

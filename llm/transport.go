@@ -29,7 +29,7 @@ import (
 //
 //	usage in the body                        that
 //	usage of the input alone                 that, and the estimate of the output
-//	a status of 400 to 499, 503 or 529       no tokens; 408 and 499 keep the estimate
+//	a status of 300 to 499, 503 or 529       no tokens; 408 and 499 keep the estimate
 //	no connection, or not sent               nothing, and no request either
 //	all else: a broken stream, no usage,     the estimate
 //	another error, a body never closed
@@ -133,7 +133,7 @@ func (t *Transport) read(req *http.Request, body []byte) (*budgets, *call, error
 		c.key = "model " + r.Model
 	}
 	if t.cfg.Tokens != nil {
-		c.in = min(max(t.cfg.Tokens(r.Model, body), 0), maxTokens)
+		c.in = min(max(t.cfg.Tokens(r.Model, body), 1), maxTokens) // Nothing booked is never corrected.
 	}
 	if c.out < 0 {
 		c.out = t.cfg.Output

@@ -1,6 +1,7 @@
 package line_test
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"testing"
@@ -128,6 +129,111 @@ func TestBrake(t *testing.T) {
 					t.Errorf("%d calls book again after %d looks, want %d after %d", again, b.looks, tt.again, tt.looks)
 				}
 				time.Sleep(2 * time.Second)
+			})
+		})
+	}
+}
+
+// TestLateResume: calls hear 25 s late that a pause has ended, or find that by a look when the
+// pause was to end. Their slots have come meanwhile. They leave at the distances of their limit.
+func TestLateResume(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		missed bool
+		gone   []string
+	}{
+		"by a late message": {false, []string{"0 at 30s", "1 at 30.984375s", "2 at 31.96875s"}},
+		"by a look":         {true, []string{"0 at 1m0.5s", "1 at 1m1.484375s", "2 at 1m2.46875s"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(0, !tt.missed)
+				b.watch(t)
+				var wg sync.WaitGroup
+				for i := range 3 {
+					wg.Go(func() {
+						call, _ := b.Enter(line.ID{Key: "k", Cost: 1}, time.Time{})
+						defer call.Exit()
+						s := b.slot(time.Duration(i+1)*time.Second, i, store.Per(1, time.Second).WithBurst(1))
+						if _, again, err := call.Wait(t.Context(), s, time.Time{}); again || err != nil {
+							t.Error(again, err)
+						}
+						b.went(fmt.Sprint(i))
+					})
+					synctest.Wait()
+				}
+				time.Sleep(500 * ms)
+				paused := clock(time.Minute, 500*ms)
+				resumed := paused.Clock
+				resumed.At, resumed.V, resumed.Until = resumed.At+4_500_000, paused.First, 0
+				b.mu.Lock()
+				b.clock = func() (store.Clock, error) {
+					if time.Since(b.start) < 5*time.Second {
+						return paused, nil
+					}
+					return &exact.Move{Clock: resumed, Before: paused.Clock, First: paused.First}, nil
+				}
+				b.mu.Unlock()
+				if !tt.missed {
+					b.tell("k", paused)
+					time.Sleep(30*time.Second - time.Since(b.start))
+					c, _ := b.clock()
+					b.tell("k", c)
+				}
+				wg.Wait()
+				b.want(t, tt.gone, nil)
+				time.Sleep(2 * time.Minute)
+			})
+		})
+	}
+}
+
+// TestLostSlotsAreNotTakenOver: a brake moves the slots of three calls out of their windows. While
+// these slots are on their way back, no call takes one over, whatever a further brake says.
+func TestLostSlotsAreNotTakenOver(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		leaves  bool // the calls leave before the brake
+		further bool // another brake follows
+	}{
+		"of calls that book again": {false, false}, "… and another brake": {false, true},
+		"of calls that left before": {true, false}, "of calls that left before, and another brake": {true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(0, true)
+				b.slow = 10 * time.Second
+				b.watch(t)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				var wg sync.WaitGroup
+				for i := range 3 {
+					wg.Go(func() {
+						call, _ := b.Enter(line.ID{Key: "k", Cost: 1}, time.Time{})
+						defer call.Exit()
+						s := b.slot(time.Duration(i+1)*time.Second, i, store.Per(1, time.Second).By(store.AlignedWindow))
+						if _, again, err := call.Wait(ctx, s, time.Time{}); !again && err == nil {
+							t.Error("a call went")
+						}
+						time.Sleep(100*ms - time.Since(b.start))
+						if s := call.Retake(b.start.Add(time.Hour)); s != nil {
+							t.Errorf("the call takes over the slot of call %v", s.Receipt)
+						}
+					})
+				}
+				synctest.Wait()
+				if time.Sleep(ms); tt.leaves {
+					cancel()
+					synctest.Wait()
+				}
+				b.tell("k", uncounted{clock(5*time.Second, 500*ms)})
+				if time.Sleep(ms); tt.further {
+					b.tell("k", clock(8*time.Second, 500*ms))
+				}
+				wg.Wait()
+				time.Sleep(time.Minute)
 			})
 		})
 	}

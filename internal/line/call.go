@@ -71,7 +71,7 @@ func (c *Call) Retake(bound time.Time) *Slot {
 	defer c.shard.mu.Unlock()
 	list, now := c.shard.surplus[c.id.Key], time.Now()
 	for i, b := range slices.Backward(list) {
-		if b.id == c.id && b.slot.At.After(now) && !b.slot.At.After(bound) {
+		if b.id == c.id && !b.slot.lost && b.slot.At.After(now) && !b.slot.At.After(bound) {
 			c.shard.surplus[c.id.Key] = slices.Delete(list, i, i+1)
 			close(b.done)
 			return b.slot

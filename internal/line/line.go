@@ -200,22 +200,19 @@ func (q *line) result(w *waiter) (used *Slot, back <-chan struct{}) {
 }
 
 // move moves all slots by a clock. A waiter books again if its slot is lost, or is now too
-// late for it.
+// late for it. Slots that have come unheard keep their distances.
 func (q *line) move(c store.Clock, looked time.Time) {
-	later := false
-	kept := q.slots[:0]
-	for _, s := range q.slots {
-		at := s.At
-		if w := s.owner; !s.move(c, looked) {
+	later, now := false, time.Now()
+	q.slots = slices.DeleteFunc(q.slots, func(s *Slot) bool {
+		at, w := s.At, s.owner
+		if s.move(c, looked) {
 			w.back = q.giveBack(w.ctx, s)
 			q.end(w)
-			continue
+		} else if later = later || s.At.After(at); s.At.Before(at) {
+			q.shard.pace(q.id.Key, now).answered(now.Sub(s.At), now)
 		}
-		later = later || s.At.After(at)
-		kept = append(kept, s)
-	}
-	clear(q.slots[len(kept):])
-	q.slots = kept
+		return s.lost
+	})
 	slices.SortStableFunc(q.slots, (*Slot).compare)
 	for e := q.arrivals.Front(); e != nil && later; {
 		w := e.Value.(*waiter)

@@ -26,6 +26,7 @@ type bench struct {
 	tell  func(key string, c store.Clock) // the watch's
 	clock func() (store.Clock, error)     // the answer to a look; nil: no clock
 	looks int
+	slow  time.Duration // of a give-back
 }
 
 func newBench(max int, hears bool) *bench {
@@ -33,6 +34,7 @@ func newBench(max int, hears bool) *bench {
 	b.Lines = line.New(line.Config{
 		Max: max,
 		Cancel: func(_ context.Context, _ line.ID, receipt any) error {
+			time.Sleep(b.slow)
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			b.back = append(b.back, receipt)

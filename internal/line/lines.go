@@ -109,9 +109,7 @@ func (l *Lines) braked(key string, c store.Clock) {
 // slot.move.
 func (s *shard) move(key string, c store.Clock, looked time.Time) {
 	for _, b := range s.surplus[key] {
-		if !b.slot.move(c, looked) {
-			b.slot.At = time.Time{} // No call gets it.
-		}
+		b.slot.move(c, looked)
 	}
 	for id, q := range s.lines {
 		if id.Key == key {

@@ -26,6 +26,7 @@ type Slot struct {
 	limits  []store.Limit // that it was granted under
 	took    time.Duration // from question to answer
 	spare   time.Duration // by which At may be too late: the answer's time on its way, at most
+	lost    bool          // a brake may have moved it out of a window that counted it
 	owner   *waiter
 }
 
@@ -98,25 +99,25 @@ func (s *Slot) precedes(c store.Clock) bool {
 }
 
 // move moves the slot by a clock of its key, from a message or from a look at the time
-// looked. It reports false if a window may no longer count the booking.
-func (s *Slot) move(c store.Clock, looked time.Time) (holds bool) {
+// looked. It reports whether the slot is lost.
+func (s *Slot) move(c store.Clock, looked time.Time) (lost bool) {
 	if looked.After(s.sure) {
 		s.sure = looked
 	}
 	if !s.precedes(c) {
-		return true
+		return s.lost
 	}
 	before := s.Comes
 	s.from, s.Clock, s.Comes = c.Set(), c, c.Real(s.own)
 	s.At = s.booked.Add(time.Duration(s.Comes-s.granted) * time.Microsecond)
 	switch {
 	case s.Comes == before: // A message may come twice.
-		return true
 	case looked.IsZero():
-		return c.Counts(s.Receipt, before)
+		s.lost = s.lost || !c.Counts(s.Receipt, before)
+	default: // There may have been several brakes.
+		s.lost = s.lost || slices.ContainsFunc(s.limits, func(l store.Limit) bool { return exact.InRealTime(l.Algorithm) })
 	}
-	// There may have been several brakes.
-	return !slices.ContainsFunc(s.limits, func(l store.Limit) bool { return exact.InRealTime(l.Algorithm) })
+	return s.lost
 }
 
 // standing returns when a late slot leaves that the pace allows at a time. A pause set since
