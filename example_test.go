@@ -179,6 +179,33 @@ func ExampleHook() {
 	// map[decisions[api allowed store]:2 decisions[api limited store]:3]
 }
 
+// observer stands for a promweir.Collector, a dashboard or otelweir.Instruments.
+type observer struct{ events int }
+
+func (o *observer) Observe(context.Context, weir.Event) { o.events++ }
+
+// Two observers of one limiter.
+func ExampleHook_two() {
+	metrics, dash := new(observer), new(observer)
+	both := func(ctx context.Context, e weir.Event) {
+		metrics.Observe(ctx, e)
+		dash.Observe(ctx, e)
+	}
+	store, err := localstore.New(localstore.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	limiter, err := weir.New(weir.Config{Name: "api", Store: store, Limits: []weir.Limit{weir.PerHour(2)}, Hook: both})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := limiter.Allow(context.Background(), "alice"); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(metrics.events, dash.events)
+	// Output: 1 1
+}
+
 // At most two reports of a customer are made at the same time, in all processes
 // that share the store, and at most a hundred a minute.
 func ExampleLimiter_Acquire() {

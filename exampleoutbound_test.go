@@ -309,8 +309,8 @@ func ExampleInBackground() {
 	limiter, err := weir.New(weir.Config{
 		Name:    "provider",
 		Store:   store,
-		Limits:  []weir.Limit{weir.PerHour(10)},
-		Reserve: 20, // percent
+		Limits:  []weir.Limit{weir.Outbound(10, time.Hour)},
+		Reserve: 20, // percent of each limit, which imports leave to users
 	})
 	if err != nil {
 		log.Fatal(err)

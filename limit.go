@@ -46,16 +46,16 @@ type Limit struct {
 // Per checks nothing: [Limit.Validate], [New] and every store do.
 func Per(n int64, period time.Duration) Limit { return Limit{Rate: n, Period: period} }
 
-// PerSecond returns the limit of n units per second, counted by GCRA.
+// PerSecond returns [Per](n, time.Second): n units at once, 2n-1 at most in one second.
 func PerSecond(n int64) Limit { return Per(n, time.Second) }
 
-// PerMinute returns the limit of n units per minute, counted by GCRA.
+// PerMinute returns [Per](n, time.Minute): n units at once, 2n-1 at most in one minute.
 func PerMinute(n int64) Limit { return Per(n, time.Minute) }
 
-// PerHour returns the limit of n units per hour, counted by GCRA.
+// PerHour returns [Per](n, time.Hour): n units at once, 2n-1 at most in one hour.
 func PerHour(n int64) Limit { return Per(n, time.Hour) }
 
-// PerDay returns the limit of n units per 24 hours, counted by GCRA.
+// PerDay returns [Per](n, 24*time.Hour): n units at once, 2n-1 at most in one day.
 func PerDay(n int64) Limit { return Per(n, 24*time.Hour) }
 
 // By returns the limit counted by another algorithm.

@@ -47,9 +47,9 @@ type Config struct {
 	// Output is the number of output tokens booked for a request that names no maximum.
 	// 0: 1024.
 	Output int64
-	// CachedPercent is the part of a token from the provider's cache that its limits
-	// count, in percent: 1 to 100. -1: none. 0: none for Anthropic and Bedrock, 100 for
-	// OpenAI and Gemini.
+	// CachedPercent is the part of a cached token that counts, in percent: 1 to 100, or
+	// -1 for nothing. 0: the provider's default, which is nothing with Anthropic and
+	// Bedrock, and all of it with OpenAI and Gemini.
 	CachedPercent int
 	// MaxWait is the maximum time that a request waits for its budgets. 0: its context
 	// alone bounds the wait.

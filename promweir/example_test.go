@@ -24,7 +24,7 @@ func Example() {
 	metrics := promweir.New()
 	registry.MustRegister(metrics)
 
-	store, err := fallback.New(fallback.Config{Primary: redis, OnChange: weir.ObserveFallback(metrics.Observe, "redis")})
+	store, err := fallback.New(fallback.Config{Primary: redis, Replicas: 3, OnChange: weir.ObserveFallback(metrics.Observe, "redis")})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 func main() {
 	redis := must(redisstore.Open(os.Getenv("REDIS_URL"), redisstore.Config{}))
 	defer redis.Close()
-	store := must(fallback.New(fallback.Config{Primary: redis})) // decides while Redis is away
+	store := must(fallback.New(fallback.Config{Primary: redis, Replicas: 3})) // in an outage each of 3 processes has a third
 	client := &http.Client{Transport: must(llm.NewTransport(store, llm.Config{
 		Provider: llm.Anthropic,
 		Models: map[string]llm.Limits{

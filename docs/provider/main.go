@@ -18,7 +18,7 @@ import (
 func main() {
 	redis := must(redisstore.Open(os.Getenv("REDIS_URL"), redisstore.Config{}))
 	defer redis.Close()
-	store := must(fallback.New(fallback.Config{Primary: redis})) // decides while Redis is away
+	store := must(fallback.New(fallback.Config{Primary: redis, Replicas: 3})) // in an outage each of 3 processes has a third
 	limiter := must(weir.New(weir.Config{Name: "provider", Store: store, Limits: []weir.Limit{weir.Outbound(1, time.Second)}}))
 	client := &http.Client{Transport: must(weir.NewTransport(weir.TransportConfig{Limiter: limiter, Key: weir.KeyHost()}))}
 	resp := must(client.Get("https://example.com")) // waits its turn
