@@ -101,9 +101,9 @@ func (r *Reader) ReadAll(resp *http.Response, now time.Time) (Signal, []Budget) 
 		peek(resp)
 	}
 	date := dateOf(resp.Header, now)
-	budgets := slices.Clone(r.dialect(resp).Budgets(resp.Header, date))
-	for i := range budgets {
-		budgets[i] = budgets[i].sane()
+	var budgets []Budget
+	for _, b := range r.dialect(resp).Budgets(resp.Header, date) {
+		budgets = append(budgets, b.sane())
 	}
 	slices.SortFunc(budgets, compare)
 	rates := r.rates(budgets)
@@ -158,19 +158,12 @@ func (r *Reader) RetryAfter(resp *http.Response, now time.Time) time.Duration {
 	return min(retryAfter(resp.Header, dateOf(resp.Header, now)), r.maxPause())
 }
 
-// rates returns the budgets of rates, without skipped ones: the budgets themselves if
-// that is all of them.
+// rates returns the budgets of rates, without skipped ones.
 func (r *Reader) rates(budgets []Budget) []Budget {
-	others := func(b Budget) bool { return !b.isRate() || r.skips(&b) }
-	rates := budgets
-	if slices.ContainsFunc(budgets, others) {
-		rates = slices.DeleteFunc(slices.Clone(budgets), others)
-	}
+	rates := slices.DeleteFunc(slices.Clone(budgets), func(b Budget) bool {
+		return !b.isRate() || r != nil && r.Skip != nil && (r.Skip(b.Name) || b.Unit != "" && r.Skip(b.Unit))
+	})
 	return rates[:min(len(rates), maxBudgets)]
-}
-
-func (r *Reader) skips(b *Budget) bool {
-	return r != nil && r.Skip != nil && (r.Skip(b.Name) || b.Unit != "" && r.Skip(b.Unit))
 }
 
 func (r *Reader) maxPause() time.Duration {
