@@ -12,7 +12,7 @@ func TestSpan(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[time.Duration]string{
 		0:                                      "0s",
-		999 * time.Microsecond:                 "999µs",
+		999*time.Microsecond + 1:               "999µs",
 		1234 * time.Microsecond:                "1.23ms",
 		9996 * time.Microsecond:                "10ms",
 		999 * time.Millisecond:                 "999ms",
