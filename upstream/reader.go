@@ -179,23 +179,17 @@ func (r *Reader) dialect(resp *http.Response) Dialect {
 		return Common{}
 	}
 	u := resp.Request.URL
-	if d := r.Dialects[strings.ToLower(u.Host)]; d != nil {
-		return d
-	}
 	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
-	if d := r.Dialects[host]; d != nil {
+	if d := cmp.Or(r.Dialects[strings.ToLower(u.Host)], r.Dialects[host]); d != nil {
 		return d
 	}
-	var buf [256]byte // longer than any host, to avoid an allocation
-	for {
-		i := strings.IndexByte(host, '.')
-		if i < 0 {
-			return Common{}
+	var found Dialect = Common{}
+	longest := 0
+	for pattern, d := range r.Dialects {
+		end, ok := strings.CutPrefix(pattern, "*")
+		if ok && strings.HasSuffix(host, end) && len(end) > longest {
+			found, longest = d, len(end)
 		}
-		pattern := append(append(buf[:0], '*'), host[i:]...)
-		if d := r.Dialects[string(pattern)]; d != nil {
-			return d
-		}
-		host = host[i+1:]
 	}
+	return found
 }
