@@ -101,7 +101,7 @@ func (s *simulation) run(c *cobra.Command) error {
 		case log.Lines == 0:
 			return fmt.Errorf("--log %s: it has no lines", s.log)
 		case log.Lines == log.Bad:
-			return fmt.Errorf("--log %s: no line is readable: %w", s.log, log.FirstBad)
+			return fmt.Errorf("--log %s: no line is readable: %s", s.log, log.FirstBad)
 		}
 	}
 	if s.svg != "" {
