@@ -124,13 +124,12 @@ func (f *File) Reload() error {
 }
 
 func (f *File) watch() {
-	ticker := time.NewTicker(f.cfg.Interval)
-	defer ticker.Stop()
+	tick := time.Tick(f.cfg.Interval)
 	for {
 		select {
 		case <-f.open.Done():
 			return
-		case <-ticker.C:
+		case <-tick:
 			if changed, err := f.read(false); changed && f.open.Err() == nil {
 				f.tell(err)
 			}

@@ -133,12 +133,11 @@ func simulateUntil(ctx context.Context, cfg simulate.Config, calls iter.Seq[simu
 			}
 		})
 	}()
-	tick := time.NewTicker(500 * time.Millisecond)
-	defer tick.Stop()
+	tick := time.Tick(500 * time.Millisecond)
 	defer p.clear()
 	for {
 		select {
-		case <-tick.C:
+		case <-tick:
 			p.show("%d calls", n.Load())
 			continue
 		case <-ctx.Done():

@@ -64,8 +64,7 @@ func (l *listing) watch(cmd *cobra.Command, s *session, interval time.Duration) 
 			err = failed
 		}
 	}()
-	tick := time.NewTicker(interval)
-	defer tick.Stop()
+	tick := time.Tick(interval)
 	var last inspect.Listing
 	var away time.Time // when the first reading failed; zero: the last one did not
 	show := func(status string) error {
@@ -93,7 +92,7 @@ func (l *listing) watch(cmd *cobra.Command, s *session, interval time.Duration) 
 		select {
 		case <-cmd.Context().Done():
 			return nil
-		case <-tick.C:
+		case <-tick:
 		}
 	}
 }
