@@ -95,10 +95,10 @@ func TestLook(t *testing.T) {
 		{"no keys", []string{"keys", "--prefix", "other:"}, 0, []string{"There are no keys under other:."}},
 		{"some keys", []string{"keys", "--max-keys", "2"}, 0, []string{"There may be more keys"}},
 		{"a doctor of some keys", []string{"doctor", "--max-keys", "2"}, 0, []string{"No findings", "There may be more keys"}},
-		{"explain", []string{"explain", "api:user:1"}, 0, []string{"stored as weir:{api:user:1} on 127.0.0.1:", "8 of 25 units are used. All are free again in 19m", "No call waits.", "The next call leaves at once."}},
+		{"explain", []string{"explain", "api:user:1"}, 0, []string{"stored as weir:{api:user:1} on 127.0.0.1:", "8 of 25 units are used. All are free again in 19m", "No call has booked a slot ahead.", "A call of 1 unit leaves at once."}},
 		{"explain by its name in Redis", []string{"explain", "weir:{api:user:1}"}, 0, []string{"8 of 25 units"}},
 		{"explain a queue", []string{"explain", "stripe:live"}, 0, []string{"3 calls wait", "refused, as others wait before it"}},
-		{"explain no state", []string{"explain", "api:new"}, 0, []string{"No state is stored: all units are free, unless plainstore counts the key."}},
+		{"explain no state", []string{"explain", "api:new"}, 0, []string{"No state is stored under this name: all units are free, unless plainstore counts the key. weir keys lists the names."}},
 		{"peek", []string{"peek", "api:user:1"}, 0, []string{"api:user:1: allowed", "17 of 25 remaining"}},
 		{"peek refused", []string{"peek", "api:user:2"}, 1, []string{"refused (limited), retry after 2m"}},
 		{"one dash", []string{"keys", "-sort=use"}, 0, []string{"api:user:2"}},
@@ -193,7 +193,7 @@ func TestPauseResumeReset(t *testing.T) {
 	do(1, "refused (paused), retry after 10m", "peek", "api:user:1")
 	do(0, "It was paused for longer already", "pause", "api:user:1", "1m")
 	do(0, "3 calls wait, and leave from then on", "pause", "stripe:live", "1h")
-	do(0, "api:user:1 runs again. The next call leaves at once.", "resume", "api:user:1")
+	do(0, "api:user:1 runs again. A call of 1 unit leaves at once.", "resume", "api:user:1")
 	do(0, "was neither paused nor slower", "resume", "api:user:1")
 	do(0, "api:user:2 is reset: all its units are free.", "reset", "api:user:2")
 	do(0, "allowed", "peek", "api:user:2")
