@@ -142,7 +142,7 @@ func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		page := assemble()
 		h.Set("Content-Security-Policy", page.policy)
 		h.Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = w.Write(page.live())
+		_, _ = w.Write(page.with(nil))
 	case last == "events":
 		d.events(w, r)
 	case last == "state", last == "save":

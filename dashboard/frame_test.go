@@ -67,7 +67,7 @@ func TestFrameInAPage(t *testing.T) {
 	if n := strings.Count(got, "</script>"); n != 2 {
 		t.Errorf("%d scripts end in the page, want 2", n)
 	}
-	if strings.Contains(got, "{{") || strings.Contains(string(page.live()), `id="data"`) {
+	if strings.Contains(got, "{{") || strings.Contains(string(page.with(nil)), `id="data"`) {
 		t.Error("the page is not filled in, or has data too many")
 	}
 }
@@ -76,7 +76,7 @@ func TestFrameInAPage(t *testing.T) {
 func TestPageIsSelfContained(t *testing.T) {
 	t.Parallel()
 	page := assemble()
-	text := string(page.live())
+	text := string(page.with(nil))
 	for _, no := range []string{"src=", "@import", "url(", "<link rel=\"stylesheet", "innerHTML", "insertAdjacentHTML", "document.write", "eval("} {
 		if strings.Contains(text, no) {
 			t.Errorf("the page has %s", no)

@@ -93,8 +93,7 @@ func (h *hub) close() {
 
 // poll makes a frame each Interval until ctx ends.
 func (d *Dashboard) poll(ctx context.Context, send func(*frame)) {
-	tick := time.NewTicker(d.cfg.Interval)
-	defer tick.Stop()
+	tick := time.Tick(d.cfg.Interval)
 	if d.reader != nil {
 		defer d.reader.watch().Stop()
 	}
@@ -110,7 +109,7 @@ func (d *Dashboard) poll(ctx context.Context, send func(*frame)) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case <-tick:
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -16,10 +15,10 @@ var files embed.FS
 // and each copy has its license.
 var scripts = []string{"format.js", "table.js", "chart.js", "panels.js", "live.js"}
 
-// document is the page as text, in two parts: a saved page has its data between them.
+// document is the page as text. A saved page has its data in place of {{data}}.
 type document struct {
-	head, tail []byte
-	policy     string // the Content-Security-Policy of the live page
+	text   string
+	policy string // the Content-Security-Policy of the live page
 }
 
 // assemble makes the page from its files, once.
@@ -33,11 +32,7 @@ var assemble = sync.OnceValue(func() document {
 	allow := "default-src 'none'; script-src " + hashOf(script) + "; style-src " + hashOf(style) + "; img-src data:; base-uri 'none'; form-action 'none'"
 	policy := allow + "; connect-src 'self'"
 	page := strings.NewReplacer("{{csp}}", policy, "{{style}}", style, "{{script}}", script).Replace(file("page.html"))
-	head, tail, ok := strings.Cut(page, "{{data}}")
-	if !ok {
-		panic("dashboard: page.html has no place for data")
-	}
-	return document{[]byte(head), []byte(tail), policy + "; frame-ancestors 'none'"}
+	return document{page, policy + "; frame-ancestors 'none'"}
 })
 
 func file(name string) string {
@@ -54,10 +49,12 @@ func hashOf(text string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// live returns the page without data, which connects to the server.
-func (d *document) live() []byte { return bytes.Join([][]byte{d.head, d.tail}, nil) }
-
-// with returns the page with data: JSON with escaped <, > and &.
+// with returns the page with data: JSON with escaped <, > and &. Without data it is the live
+// page, which connects to the server.
 func (d *document) with(data []byte) []byte {
-	return bytes.Join([][]byte{d.head, []byte(`<script type="application/json" id="data">`), data, []byte("</script>\n"), d.tail}, nil)
+	script := ""
+	if data != nil {
+		script = `<script type="application/json" id="data">` + string(data) + "</script>\n"
+	}
+	return []byte(strings.Replace(d.text, "{{data}}", script, 1))
 }

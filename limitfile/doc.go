@@ -49,8 +49,8 @@
 // # Changes
 //
 // [Open] reads the file again and again and swaps all limits at once. While the file
-// is missing or wrong the last good limits hold, and OnError and the log report it
-// once. Reading, unlike a system's events, works the same on every file system, and
+// is missing or wrong the last good limits hold, and the log reports it once: an
+// alert comes from a [slog.Handler], or from [File.Err] in a health check. Reading, unlike a system's events, works the same on every file system, and
 // with every way of replacing a file: written in place, renamed over, or a symbolic
 // link that moves, as with the ConfigMaps of Kubernetes. Replace a file by renaming:
 // a file that is written in place, slower than the interval, may be right before it

@@ -35,14 +35,8 @@ type Config struct {
 	// [Parse] made from a text of the program. Nil: Open fails if the file is missing
 	// or wrong.
 	Fallback *Set
-	// OnChange is called when a new set holds. Nil: no call.
-	OnChange func()
-	// OnError receives the error if the file is missing or wrong, once for each
-	// content. The file is not read during OnChange and OnError, so both must be
-	// quick. Both may run at the same time if Reload is used, and may call every
-	// method. Nil: no call.
-	OnError func(err error)
-	// Logger logs changes and errors. Nil: slog.Default().
+	// Logger logs each change, and the error if the file is missing or wrong, once for
+	// each content. Nil: slog.Default().
 	Logger *slog.Logger
 }
 
@@ -91,7 +85,7 @@ func Open(cfg Config) (*File, error) {
 }
 
 // Close ends the watching; the last set still holds. It waits for a reading of the
-// file, but not for a running callback. A second Close does nothing.
+// file. A second Close does nothing.
 func (f *File) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -130,13 +124,12 @@ func (f *File) Reload() error {
 }
 
 func (f *File) watch() {
-	ticker := time.NewTicker(f.cfg.Interval)
-	defer ticker.Stop()
+	tick := time.Tick(f.cfg.Interval)
 	for {
 		select {
 		case <-f.open.Done():
 			return
-		case <-ticker.C:
+		case <-tick:
 			if changed, err := f.read(false); changed && f.open.Err() == nil {
 				f.tell(err)
 			}
@@ -172,18 +165,12 @@ func (f *File) read(complete bool) (changed bool, err error) {
 	return true, err
 }
 
-// tell reports new content, or the error in it, to the log and the callbacks.
+// tell logs new content, or the error in it.
 func (f *File) tell(err error) {
 	if err != nil {
 		f.cfg.Logger.Error("limitfile: the file is not taken up, the last good limits hold", "file", f.cfg.Path, "error", err)
-		if f.cfg.OnError != nil {
-			f.cfg.OnError(err)
-		}
-		return
-	}
-	f.cfg.Logger.Info("limitfile: new limits hold", "file", f.cfg.Path)
-	if f.cfg.OnChange != nil {
-		f.cfg.OnChange()
+	} else {
+		f.cfg.Logger.Info("limitfile: new limits hold", "file", f.cfg.Path)
 	}
 }
 

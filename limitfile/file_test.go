@@ -1,6 +1,7 @@
 package limitfile_test
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -31,23 +32,25 @@ type watched struct {
 	errs    []error
 }
 
-func (w *watched) Write(line []byte) (int, error) {
+// Handle notes a line of the log: a change, or an error.
+func (w *watched) Handle(ctx context.Context, line slog.Record) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.log.Write(line)
+	if line.Level == slog.LevelInfo {
+		w.changes++
+	}
+	line.Attrs(func(a slog.Attr) bool {
+		if err, ok := a.Value.Any().(error); ok {
+			w.errs = append(w.errs, err)
+		}
+		return true
+	})
+	return slog.NewTextHandler(&w.log, nil).Handle(ctx, line)
 }
 
-func (w *watched) changed() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.changes++
-}
-
-func (w *watched) failed(err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.errs = append(w.errs, err)
-}
+func (w *watched) Enabled(context.Context, slog.Level) bool { return true }
+func (w *watched) WithAttrs([]slog.Attr) slog.Handler       { return w }
+func (w *watched) WithGroup(string) slog.Handler            { return w }
 
 const interval = time.Second
 
@@ -65,7 +68,7 @@ func watch(t *testing.T, content string, test func(w *watched)) {
 	})
 }
 
-// told returns the log, and the first error of OnError.
+// told returns the log, and the first error in it.
 func (w *watched) told() (log string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -75,8 +78,7 @@ func (w *watched) told() (log string, err error) {
 func (w *watched) open(cfg limitfile.Config) {
 	w.Helper()
 	cfg.Path, cfg.Interval = w.path, interval
-	cfg.OnChange, cfg.OnError = w.changed, w.failed
-	cfg.Logger = slog.New(slog.NewTextHandler(w, nil))
+	cfg.Logger = slog.New(w)
 	f, err := limitfile.Open(cfg)
 	if err != nil {
 		w.Fatal(err)
@@ -183,7 +185,7 @@ func TestAFileThatIsWrongChangesNothingAndIsToldOnce(t *testing.T) {
 		log, told := w.told()
 		var e *limitfile.Error
 		if !errors.As(told, &e) || e.Line != 2 || e.Column != 25 || e.Field != "plans.p[1].rate" || e.File != w.path {
-			t.Errorf("OnError got %v", told)
+			t.Errorf("the log got %v", told)
 		}
 		if !errors.Is(w.Err(), weir.ErrConfig) || w.Err().Error() != told.Error() {
 			t.Errorf("Err() = %v", w.Err())
@@ -229,7 +231,7 @@ func TestAFileThatIsGoneKeepsItsLastLimitsUntilItReturns(t *testing.T) {
 		w.pass(5)
 		w.want(1, 0, 1)
 		if _, told := w.told(); !errors.Is(told, fs.ErrNotExist) || errors.Is(told, weir.ErrConfig) {
-			t.Errorf("OnError got %v", told)
+			t.Errorf("the log got %v", told)
 		}
 		w.must(os.Mkdir(w.path, 0o700))
 		w.pass(5)
@@ -264,7 +266,7 @@ func TestAFileWithoutAnIntervalIsReadByReloadAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &watched{T: t, path: path}
 		w.write(in("[1/s]"))
-		f, err := limitfile.Open(limitfile.Config{Path: path, Interval: -1, OnChange: w.changed, Logger: slog.New(slog.DiscardHandler)})
+		f, err := limitfile.Open(limitfile.Config{Path: path, Interval: -1, Logger: slog.New(w)})
 		w.must(err)
 		w.File = f
 		defer f.Close()
@@ -311,25 +313,38 @@ func TestNothingIsTakenByAReadingThatMeetsClose(t *testing.T) {
 	}
 }
 
-func TestACallbackMayCallEveryMethod(t *testing.T) {
+// calling is a log that calls its function for each error.
+type calling struct {
+	slog.Handler
+	call func()
+}
+
+func (c calling) Enabled(_ context.Context, l slog.Level) bool { return l == slog.LevelError }
+
+func (c calling) Handle(context.Context, slog.Record) error {
+	c.call()
+	return nil
+}
+
+func TestALogMayCallEveryMethod(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "limits.yaml")
 	synctest.Test(t, func(t *testing.T) {
 		w := &watched{T: t, path: path}
 		w.write(in("[1/s]"))
 		opened, told := make(chan *limitfile.File, 1), false
-		f, err := limitfile.Open(limitfile.Config{Path: path, Logger: slog.New(slog.DiscardHandler), OnError: func(error) {
+		f, err := limitfile.Open(limitfile.Config{Path: path, Logger: slog.New(calling{slog.DiscardHandler, func() {
 			f := <-opened
 			if told = true; f.Err() == nil || f.Reload() == nil || f.Close() != nil {
 				t.Error("the error is gone")
 			}
-		}})
+		}})})
 		w.must(err)
 		opened <- f
 		w.write("")
 		w.pass(3)
 		if err := f.Reload(); !told || !errors.Is(err, os.ErrClosed) {
-			t.Errorf("OnError got %v, Reload() = %v", told, err)
+			t.Errorf("told: %v, Reload() = %v", told, err)
 		}
 	})
 }
@@ -395,7 +410,7 @@ func TestAFileThatIsTooLongIsToldSo(t *testing.T) {
 		w.pass(2)
 		w.want(1, 0, 1)
 		if _, told := w.told(); !strings.HasSuffix(told.Error(), ":1:1: want at most 1048576 bytes, got more") {
-			t.Errorf("OnError got %v", told)
+			t.Errorf("the log got %v", told)
 		}
 	})
 }

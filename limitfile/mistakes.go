@@ -77,9 +77,8 @@ func (r *reader) err() error {
 
 // child returns the path of a name within a field.
 func child(field, name string) string {
-	if strings.IndexFunc(name, func(r rune) bool {
-		return r != '_' && r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
-	}) >= 0 || name == "" {
+	strange := func(r rune) bool { return r != '_' && r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+	if name == "" || strings.ContainsFunc(name, strange) {
 		return field + "[" + quote(name) + "]"
 	}
 	if field == "" {

@@ -50,7 +50,7 @@ type entry struct {
 	key, value *yaml.Node
 }
 
-// entries reads a mapping. Anything else is a mistake, and has no entries.
+// entries reads a mapping. Anything else is a mistake, and its entries are nil.
 // Repeated names and keys that are no names are mistakes and left out.
 func (r *reader) entries(n *yaml.Node, field, want string) []entry {
 	if n.Kind != yaml.MappingNode {
@@ -78,14 +78,14 @@ func (r *reader) entries(n *yaml.Node, field, want string) []entry {
 }
 
 // fields reads a mapping whose names are known, and returns the values by name. Unknown
-// names are mistakes. Nil: n is no mapping, which is a mistake too.
+// names are mistakes. Nil: n is no mapping.
 func (r *reader) fields(n *yaml.Node, field, want string, known ...string) map[string]*yaml.Node {
-	if n.Kind != yaml.MappingNode {
-		r.at(n, field, want, describe(n))
+	entries := r.entries(n, field, want)
+	if entries == nil {
 		return nil
 	}
 	fields := make(map[string]*yaml.Node, len(known))
-	for _, e := range r.entries(n, field, want) {
+	for _, e := range entries {
 		if fields[e.name] = e.value; !slices.Contains(known, e.name) {
 			last := len(known) - 1
 			r.at(e.key, child(field, e.name), "one of "+strings.Join(known[:last], ", ")+" and "+known[last], quote(e.name))

@@ -61,7 +61,7 @@ func (r *reader) set(root *yaml.Node) *Set {
 		r.at(root, "plans", wantPlans, "none")
 	} else {
 		plans := r.entries(n, "plans", wantPlans)
-		if n.Kind == yaml.MappingNode && len(plans) == 0 {
+		if plans != nil && len(plans) == 0 {
 			r.at(n, "plans", "at least one plan", "none")
 		}
 		for _, p := range plans {

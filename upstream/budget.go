@@ -26,13 +26,9 @@ type Budget struct {
 	// "content-bytes", "concurrent-requests". A name with the word concurrent or
 	// concurrency has the last one too. Empty: unknown.
 	Unit string
-	// Cost is the number of units that this request took, by the c of the pending
-	// draft. 0: unknown or none.
-	Cost int64
 	// Partition names the one of several budgets of this Name that counted the
-	// request, by pk, or Discord's bucket. PartitionBy is the list of the dimensions
-	// that tell them apart, by RateLimit-Partition: "user_id,method". Often empty.
-	Partition, PartitionBy string
+	// request, by pk, or Discord's bucket. Often empty.
+	Partition string
 	// Informational: the upstream does not enforce the budget, by the name of its
 	// header, such as Beta-RateLimit. It never pauses anything.
 	Informational bool
@@ -59,7 +55,6 @@ func (b Budget) sane() Budget {
 	b.Remaining = max(b.Remaining, -1)
 	b.Reset = min(max(b.Reset, -1), maxTime)
 	b.Window = min(max(b.Window, 0), maxTime)
-	b.Cost = max(b.Cost, 0)
 	return b
 }
 

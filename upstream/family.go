@@ -18,7 +18,6 @@ type family struct {
 	structured []Budget
 	// label names the budgets without a name, bucket their partition.
 	label, bucket string
-	partitions    map[string]string // dimensions by budget
 }
 
 // usages are the ends of names of headers of used and possible units: Shopify, Salesforce, Lightspeed.
@@ -141,12 +140,9 @@ func (f *family) group(budget string) *group {
 }
 
 func (f *family) addLabel(kind string, values []string) {
-	switch kind {
-	case "partition":
-		f.partitions = parsePartitions(values)
-	case "bucket":
+	if kind == "bucket" {
 		f.bucket = strings.TrimSpace(strings.SplitN(first(values), ",", 2)[0]) // A proxy may join copies.
-	default:
+	} else {
 		f.label = firstWord(values)
 	}
 }
@@ -222,5 +218,4 @@ func (f *family) mark(b *Budget) {
 	if b.Unit == "" && (strings.Contains(f.name, "concurren") || strings.Contains(strings.ToLower(b.Name), "concurren")) {
 		b.Unit = "concurrent-requests"
 	}
-	b.PartitionBy = f.partitions[b.Name]
 }

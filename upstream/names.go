@@ -55,7 +55,7 @@ var words = map[string]role{
 	"remaining": remaining, "remain": remaining, "rem": remaining, "left": remaining, "available": remaining,
 	"reset": reset, "resets": reset, "resettime": reset, "resetat": reset, "resetsat": reset, "timeremaining": reset, "towait": reset, "wait": reset, "ttl": reset, "until": reset, "expire": reset, "expiry": reset, "resetafter": reset, "retryafter": reset, "next": reset,
 	"policy":  policy,
-	"percent": ignored, "percentage": ignored, "retry": ignored, "storage": ignored,
+	"percent": ignored, "percentage": ignored, "retry": ignored, "storage": ignored, "partition": ignored,
 }
 
 // fillers describe the form of a time, and belong to no budget's name.
@@ -113,7 +113,7 @@ type headerName struct {
 }
 
 // labels are headers that name the budgets of their family, or a part of them.
-var labels = []string{"resource", "name", "group", "category", "bucket", "partition"}
+var labels = []string{"resource", "name", "group", "category", "bucket"}
 var rateLimit = []string{"ratelimit", "rate-limit"}
 
 // parseName reads a name in lower case. The first form that fits counts:

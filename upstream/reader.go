@@ -101,9 +101,9 @@ func (r *Reader) ReadAll(resp *http.Response, now time.Time) (Signal, []Budget) 
 		peek(resp)
 	}
 	date := dateOf(resp.Header, now)
-	budgets := slices.Clone(r.dialect(resp).Budgets(resp.Header, date))
-	for i := range budgets {
-		budgets[i] = budgets[i].sane()
+	var budgets []Budget
+	for _, b := range r.dialect(resp).Budgets(resp.Header, date) {
+		budgets = append(budgets, b.sane())
 	}
 	slices.SortFunc(budgets, compare)
 	rates := r.rates(budgets)
@@ -158,19 +158,12 @@ func (r *Reader) RetryAfter(resp *http.Response, now time.Time) time.Duration {
 	return min(retryAfter(resp.Header, dateOf(resp.Header, now)), r.maxPause())
 }
 
-// rates returns the budgets of rates, without skipped ones: the budgets themselves if
-// that is all of them.
+// rates returns the budgets of rates, without skipped ones.
 func (r *Reader) rates(budgets []Budget) []Budget {
-	others := func(b Budget) bool { return !b.isRate() || r.skips(&b) }
-	rates := budgets
-	if slices.ContainsFunc(budgets, others) {
-		rates = slices.DeleteFunc(slices.Clone(budgets), others)
-	}
+	rates := slices.DeleteFunc(slices.Clone(budgets), func(b Budget) bool {
+		return !b.isRate() || r != nil && r.Skip != nil && (r.Skip(b.Name) || b.Unit != "" && r.Skip(b.Unit))
+	})
 	return rates[:min(len(rates), maxBudgets)]
-}
-
-func (r *Reader) skips(b *Budget) bool {
-	return r != nil && r.Skip != nil && (r.Skip(b.Name) || b.Unit != "" && r.Skip(b.Unit))
 }
 
 func (r *Reader) maxPause() time.Duration {
@@ -186,23 +179,17 @@ func (r *Reader) dialect(resp *http.Response) Dialect {
 		return Common{}
 	}
 	u := resp.Request.URL
-	if d := r.Dialects[strings.ToLower(u.Host)]; d != nil {
-		return d
-	}
 	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
-	if d := r.Dialects[host]; d != nil {
+	if d := cmp.Or(r.Dialects[strings.ToLower(u.Host)], r.Dialects[host]); d != nil {
 		return d
 	}
-	var buf [256]byte // longer than any host, to avoid an allocation
-	for {
-		i := strings.IndexByte(host, '.')
-		if i < 0 {
-			return Common{}
+	var found Dialect = Common{}
+	longest := 0
+	for pattern, d := range r.Dialects {
+		end, ok := strings.CutPrefix(pattern, "*")
+		if ok && strings.HasSuffix(host, end) && len(end) > longest {
+			found, longest = d, len(end)
 		}
-		pattern := append(append(buf[:0], '*'), host[i:]...)
-		if d := r.Dialects[string(pattern)]; d != nil {
-			return d
-		}
-		host = host[i+1:]
 	}
+	return found
 }

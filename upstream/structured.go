@@ -75,7 +75,6 @@ func listBudgets(list httpsfv.List) []Budget {
 	for _, member := range list {
 		item := member.(httpsfv.Item)
 		b := unsaid(identifier(item.Value)).with(item, "r", "t").with(item, "a", "w") // The later draft wins.
-		b.Cost, _ = quantity(item.Params.Get("c"))
 		b.Partition = partitionKey(item)
 		// Draft 11 demands r.
 		if b.Remaining >= 0 {
@@ -114,16 +113,6 @@ func parsePolicies(values []string) []Budget {
 		policies = append(policies, p)
 	}
 	return policies
-}
-
-// parsePartitions reads RateLimit-Partition: "api";user_id;method.
-func parsePartitions(values []string) map[string]string {
-	dimensions := map[string]string{}
-	for _, member := range items(values) {
-		item := member.(httpsfv.Item)
-		dimensions[identifier(item.Value)] = strings.Join(item.Params.Names(), ",")
-	}
-	return dimensions
 }
 
 // applyPolicy gives b the limit, the window and the unit of its policy: the policy

@@ -71,34 +71,24 @@ func (b *bench) check() error {
 
 // measurement is a row of the report.
 type measurement struct {
-	Name      string  `json:"name"`
-	Callers   int     `json:"callers"`
-	Calls     int     `json:"calls"`
-	Failed    int     `json:"failed"` // calls that returned an error
-	PerSecond float64 `json:"per_second"`
-	P50       latency `json:"p50_s"` // of the other calls
-	P90       latency `json:"p90_s"`
-	P99       latency `json:"p99_s"`
-	Max       latency `json:"max_s"`
-}
-
-type latency struct{ inspect.Span }
-
-// String writes whole microseconds below 10 ms.
-func (l latency) String() string {
-	if d := time.Duration(l.Span); d < 10*time.Millisecond {
-		return fmt.Sprintf("%dµs", d.Round(time.Microsecond).Microseconds())
-	}
-	return l.Span.String()
+	Name      string       `json:"name"`
+	Callers   int          `json:"callers"`
+	Calls     int          `json:"calls"`
+	Failed    int          `json:"failed"` // calls that returned an error
+	PerSecond float64      `json:"per_second"`
+	P50       inspect.Span `json:"p50_s"` // of the other calls
+	P90       inspect.Span `json:"p90_s"`
+	P99       inspect.Span `json:"p99_s"`
+	Max       inspect.Span `json:"max_s"`
 }
 
 // of fills in the times of calls.
 func (m *measurement) of(times []time.Duration, elapsed time.Duration) {
 	slices.Sort(times)
 	m.Calls, m.PerSecond = len(times), float64(len(times))/elapsed.Seconds()
-	for part, at := range map[float64]*latency{0.5: &m.P50, 0.9: &m.P90, 0.99: &m.P99, 1: &m.Max} {
+	for part, at := range map[float64]*inspect.Span{0.5: &m.P50, 0.9: &m.P90, 0.99: &m.P99, 1: &m.Max} {
 		if n := len(times); n > 0 {
-			at.Span = inspect.Span(times[min(int(part*float64(n)), n-1)])
+			*at = inspect.Span(times[min(int(part*float64(n)), n-1)])
 		}
 	}
 }

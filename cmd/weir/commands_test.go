@@ -95,11 +95,10 @@ func TestLook(t *testing.T) {
 		{"no keys", []string{"keys", "--prefix", "other:"}, 0, []string{"There are no keys under other:."}},
 		{"some keys", []string{"keys", "--max-keys", "2"}, 0, []string{"There may be more keys"}},
 		{"a doctor of some keys", []string{"doctor", "--max-keys", "2"}, 0, []string{"No findings", "There may be more keys"}},
-		{"top once", []string{"top", "--once"}, 0, []string{"weir top  weir:*  3 keys by use", "2 refuse  0 paused  0 slower  3 calls wait"}},
-		{"explain", []string{"explain", "api:user:1"}, 0, []string{"stored as weir:{api:user:1} on 127.0.0.1:", "8 of 25 units are used. All are free again in 19m", "No call waits.", "The next call leaves at once."}},
+		{"explain", []string{"explain", "api:user:1"}, 0, []string{"stored as weir:{api:user:1} on 127.0.0.1:", "8 of 25 units are used. All are free again in 19m", "No call has booked a slot ahead.", "A call of 1 unit leaves at once."}},
 		{"explain by its name in Redis", []string{"explain", "weir:{api:user:1}"}, 0, []string{"8 of 25 units"}},
 		{"explain a queue", []string{"explain", "stripe:live"}, 0, []string{"3 calls wait", "refused, as others wait before it"}},
-		{"explain no state", []string{"explain", "api:new"}, 0, []string{"No state is stored: all units are free, unless plainstore counts the key."}},
+		{"explain no state", []string{"explain", "api:new"}, 0, []string{"No state is stored under this name: all units are free, unless plainstore counts the key. weir keys lists the names."}},
 		{"peek", []string{"peek", "api:user:1"}, 0, []string{"api:user:1: allowed", "17 of 25 remaining"}},
 		{"peek refused", []string{"peek", "api:user:2"}, 1, []string{"refused (limited), retry after 2m"}},
 		{"one dash", []string{"keys", "-sort=use"}, 0, []string{"api:user:2"}},
@@ -108,7 +107,7 @@ func TestLook(t *testing.T) {
 		{"a wrong key", []string{"explain", "api"}, 2, []string{`!weir: key "api": want LIMITER:KEY`}},
 		{"a wrong name", []string{"peek", "weir:{api:user:1}:log"}, 2, []string{"!want LIMITER:KEY"}},
 		{"a wrong order", []string{"keys", "--sort", "size"}, 2, []string{`!weir: --sort "size": want name, use, refusal or queue`}},
-		{"a wrong number", []string{"top", "--once", "--first", "-1"}, 2, []string{"!--first"}},
+		{"a wrong number", []string{"keys", "--first", "-1"}, 2, []string{"!--first"}},
 		{"no bound", []string{"keys", "--max-keys", "0"}, 2, []string{"!--max-keys"}},
 		{"a command that is nearly known", []string{"kyes"}, 2, []string{`!weir: unknown command "kyes" for "weir": did you mean keys? See weir --help`}},
 		{"an unknown command", []string{"nosuch"}, 2, []string{`!weir: unknown command "nosuch" for "weir": see weir --help`}},
@@ -119,7 +118,7 @@ func TestLook(t *testing.T) {
 		{"a key behind two dashes", []string{"explain", "--", "-dash:key"}, 0, []string{"stored as weir:{-dash:key}"}},
 		{"a key where none belongs", []string{"keys", "api:user:1"}, 2, []string{"!weir: want weir keys, got 1 argument: see weir keys --help"}},
 		{"no number", []string{"keys", "--first", "x"}, 2, []string{"!: see weir keys --help"}},
-		{"no terminal", []string{"top"}, 2, []string{"!use --once"}},
+		{"no terminal", []string{"top"}, 2, []string{"!use weir keys"}},
 		{"a short interval", []string{"top", "--interval", "1ms"}, 2, []string{"!--interval"}},
 		{"a wrong prefix", []string{"keys", "--prefix", "{"}, 2, []string{"!weir: --prefix: want"}},
 		{"an unknown flag", []string{"keys", "--size"}, 2, []string{"!unknown flag: --size: see weir keys --help"}},
@@ -148,7 +147,7 @@ func TestLook(t *testing.T) {
 func TestJSON(t *testing.T) {
 	t.Parallel()
 	url, _ := started(t)
-	for _, args := range [][]string{{"keys", "--json"}, {"top", "--once", "--json"}} {
+	for _, args := range [][]string{{"keys", "--json"}, {"keys", "--sort", "use", "--json"}} {
 		got := runOn(t.Context(), url, args...)
 		var list struct {
 			Keys []struct {
@@ -194,7 +193,7 @@ func TestPauseResumeReset(t *testing.T) {
 	do(1, "refused (paused), retry after 10m", "peek", "api:user:1")
 	do(0, "It was paused for longer already", "pause", "api:user:1", "1m")
 	do(0, "3 calls wait, and leave from then on", "pause", "stripe:live", "1h")
-	do(0, "api:user:1 runs again. The next call leaves at once.", "resume", "api:user:1")
+	do(0, "api:user:1 runs again. A call of 1 unit leaves at once.", "resume", "api:user:1")
 	do(0, "was neither paused nor slower", "resume", "api:user:1")
 	do(0, "api:user:2 is reset: all its units are free.", "reset", "api:user:2")
 	do(0, "allowed", "peek", "api:user:2")
@@ -294,7 +293,7 @@ func TestAway(t *testing.T) {
 	gone := redistest.Start(t)
 	gone.Kill()
 	for _, args := range [][]string{
-		{"keys"}, {"explain", "a:b"}, {"peek", "a:b"}, {"top", "--once"}, {"pause", "a:b", "1m", "--limit", "1/s"}, {"resume", "a:b"}, {"reset", "a:b"}, {"doctor"}, {"bench"},
+		{"keys"}, {"explain", "a:b"}, {"peek", "a:b"}, {"pause", "a:b", "1m", "--limit", "1/s"}, {"resume", "a:b"}, {"reset", "a:b"}, {"doctor"}, {"bench"},
 	} {
 		for name, test := range map[string]struct {
 			url, want string
@@ -379,7 +378,7 @@ func TestOneServerAway(t *testing.T) {
 	}{
 		{[]string{"keys"}, "api:user:"},
 		{[]string{"keys", "--json"}, `"cut":true`},
-		{[]string{"top", "--once"}, "keys by use"},
+		{[]string{"keys", "--sort", "use"}, "api:user:"},
 	} {
 		got := runOn(t.Context(), url, test.args...)
 		if got.code != 3 || !strings.Contains(got.out, test.want) || !strings.HasPrefix(got.errs, "weir: keys of "+gone.Addr+" are missing: ") || strings.Count(got.errs, "\n") != 1 {

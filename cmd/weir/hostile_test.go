@@ -23,7 +23,7 @@ func TestHostileNames(t *testing.T) {
 		must(t, client.Set(t.Context(), name, "\x1b[2J\u202e", 0).Err())
 	}
 	for _, args := range [][]string{
-		{"keys"}, {"keys", "--json"}, {"top", "--once"}, {"doctor"}, {"doctor", "--json"}, {"explain", "api:$(id)"}, {"peek", "api:$(id)"},
+		{"keys"}, {"keys", "--json"}, {"doctor"}, {"doctor", "--json"}, {"explain", "api:$(id)"}, {"peek", "api:$(id)"},
 		{"explain", "\x1b[2J:\u202e"}, {"explain", "\x1b[2J"}, {"pause", "api:x", "\x1b[2J"}, {"keys", "--sort", "\x1b[2J"}, {"\x1b[2J"}, {"keys", "--\x1b[2J"},
 	} {
 		got := runOn(t.Context(), url, args...)
@@ -94,7 +94,7 @@ func (f full) Write([]byte) (int, error) {
 func TestOutputErrors(t *testing.T) {
 	t.Parallel()
 	url, _ := started(t)
-	for _, args := range [][]string{{"keys"}, {"keys", "--json"}, {"explain", "api:user:1"}, {"peek", "api:user:1"}, {"top", "--once"}, {"doctor"}, {"bench", "--duration", "1ms"}, {"simulate"}, {"simulate", "--json"}} {
+	for _, args := range [][]string{{"keys"}, {"keys", "--json"}, {"explain", "api:user:1"}, {"peek", "api:user:1"}, {"doctor"}, {"bench", "--duration", "1ms"}, {"simulate"}, {"simulate", "--json"}} {
 		var errs bytes.Buffer
 		if args[0] == "simulate" {
 			args = append(args, "--limit", "5/s")

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// listing has the flags of commands that list keys.
+// listing has the flags of commands that list keys. Only weir keys has first.
 type listing struct {
 	connection
 	query inspect.Query
@@ -32,13 +32,12 @@ on; the state counts no refusals of the past) or queue (the last slot).
 The command reads with SCAN, GETRANGE, PTTL, LRANGE, ZCARD, ZRANGE and TIME. It
 changes nothing, and runs no script.`
 
-func (l *listing) flags(cmd *cobra.Command, sort string, first int) {
+func (l *listing) flags(cmd *cobra.Command, sort string) {
 	l.connection.flags(cmd)
 	f := cmd.Flags()
 	f.StringVar(&l.query.Limiter, "limiter", "", "only keys of this limiter: its Config.Name")
 	f.StringVar(&l.query.Contains, "contains", "", "only keys with this part")
 	f.StringVar(&l.sort, "sort", sort, "order: name, use, refusal or queue")
-	f.IntVar(&l.first, "first", first, "print so many keys; 0: all")
 	f.IntVar(&l.query.MaxKeys, "max-keys", 10_000, "read at most so many keys")
 	f.IntVar(&l.query.MaxScan, "max-scan", 1_000_000, "look at about so many keys of a server, of all programs")
 	names := cobra.FixedCompletions([]cobra.Completion{"name", "use", "refusal", "queue"}, cobra.ShellCompDirectiveNoFileComp)
@@ -107,7 +106,8 @@ func newKeys() *cobra.Command {
 			return l.with(func(s *session) error { return l.list(cmd, s) })
 		},
 	}
-	l.flags(c, "name", 0)
+	l.flags(c, "name")
+	c.Flags().IntVar(&l.first, "first", 0, "print so many keys; 0: all")
 	return c
 }
 

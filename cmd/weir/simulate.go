@@ -47,7 +47,8 @@ most calls of one key in any interval as long as the limit's period.
             start_time; key names remote_addr, remote_user, method, path,
             status, referer, user_agent, or a field of the JSON (a.b: within a)
   provider  25/5s,aligned_window   counts arriving calls; sliding_window (a log)
-                                   unless the limit names an algorithm`
+                                   unless the limit names an algorithm
+            25/5s+300/m            both together`
 
 func newSimulate() *cobra.Command {
 	var s simulation
@@ -63,7 +64,7 @@ func newSimulate() *cobra.Command {
 	f.StringVar(&s.log, "log", "", "access log instead of a pattern; - reads standard input")
 	f.StringVar(&s.key, "key", "", "field of the log that says who calls; empty: all lines count together")
 	f.DurationVar(&s.duration, "duration", time.Minute, "length of the pattern")
-	f.StringVar(&s.provider, "provider", "", "limit of a provider that receives the calls")
+	f.StringVar(&s.provider, "provider", "", "limits of a provider that receives the calls")
 	f.DurationVar(&s.travel, "travel", 50*time.Millisecond, "longest time of a call on its way to the provider")
 	f.DurationVar(&s.wait, "wait", 0, "longest wait of a call; 0: it is refused at once")
 	f.Uint64Var(&s.seed, "seed", 1, "seed of all random numbers")
@@ -101,7 +102,7 @@ func (s *simulation) run(c *cobra.Command) error {
 		case log.Lines == 0:
 			return fmt.Errorf("--log %s: it has no lines", s.log)
 		case log.Lines == log.Bad:
-			return fmt.Errorf("--log %s: no line is readable: %w", s.log, log.FirstBad)
+			return fmt.Errorf("--log %s: no line is readable: %s", s.log, log.FirstBad)
 		}
 	}
 	if s.svg != "" {
@@ -133,12 +134,11 @@ func simulateUntil(ctx context.Context, cfg simulate.Config, calls iter.Seq[simu
 			}
 		})
 	}()
-	tick := time.NewTicker(500 * time.Millisecond)
-	defer tick.Stop()
+	tick := time.Tick(500 * time.Millisecond)
 	defer p.clear()
 	for {
 		select {
-		case <-tick.C:
+		case <-tick:
 			p.show("%d calls", n.Load())
 			continue
 		case <-ctx.Done():
@@ -166,11 +166,11 @@ func (s *simulation) config() (cfg simulate.Config, err error) {
 		return cfg, errFlag("travel", s.travel.String(), "0 or more")
 	}
 	if s.provider != "" {
-		l, err := parseProvider(s.provider)
+		limits, err := parseProvider(s.provider)
 		if err != nil {
 			return cfg, err
 		}
-		cfg.Provider, cfg.Window = &simulate.Provider{Limit: l, Travel: s.travel}, l.Period
+		cfg.Provider, cfg.Window = &simulate.Provider{Limits: limits, Travel: s.travel}, limits[0].Period
 		cfg.Candidates = []simulate.Candidate{{Name: "without weir"}}
 	}
 	for _, text := range s.limits {

@@ -68,15 +68,22 @@ func parseLimit(flag, text string) (l weir.Limit, kind string, err error) {
 	return l, kind, nil
 }
 
-func parseProvider(text string) (store.Limit, error) {
-	l, kind, err := parseLimit("provider", text)
-	switch kind {
-	case "":
-		l.Algorithm = weir.SlidingWindow
-	case outbound:
-		err = errFlag("provider", text, "one of the five algorithms")
+// parseProvider reads the limits of a provider, which apply together.
+func parseProvider(text string) (limits []store.Limit, err error) {
+	for part := range strings.SplitSeq(text, "+") {
+		l, kind, err := parseLimit("provider", part)
+		switch kind {
+		case "":
+			l.Algorithm = weir.SlidingWindow
+		case outbound:
+			err = errFlag("provider", part, "one of the five algorithms")
+		}
+		if err != nil {
+			return nil, err
+		}
+		limits = append(limits, store.Limit(l))
 	}
-	return store.Limit(l), err
+	return limits, nil
 }
 
 // parseCandidates reads a limit, or several that apply together. If one of them names no

@@ -63,7 +63,7 @@ func (s *simulation) printTraffic(b *bytes.Buffer, reports []simulate.Report, lo
 	}
 	b.WriteByte('\n')
 	if log != nil && log.Bad > 0 {
-		fmt.Fprintf(b, "%d of %d lines are left out, as\n%v\n", log.Bad, log.Lines, log.FirstBad)
+		fmt.Fprintf(b, "%d of %d lines are left out, as\n%s\n", log.Bad, log.Lines, log.FirstBad)
 	}
 	if log != nil && log.Moved == 1 {
 		b.WriteString("1 line is out of order; it counts at the time of the line before\n")
@@ -89,21 +89,8 @@ func chart(r *simulate.Report) string {
 
 // printJSON writes the reports, and the results of reading the log.
 func (s *simulation) printJSON(out io.Writer, reports []simulate.Report, log *simulate.Log) error {
-	type lines struct {
-		Lines    int64  `json:"lines"`
-		Bad      int64  `json:"bad"`
-		Moved    int64  `json:"out_of_order"`
-		FirstBad string `json:"first_bad,omitempty"`
-	}
-	result := struct {
-		Log     *lines            `json:"log,omitempty"`
+	return printJSON(out, struct {
+		Log     *simulate.Log     `json:"log,omitempty"`
 		Reports []simulate.Report `json:"reports"`
-	}{Reports: reports}
-	if log != nil {
-		result.Log = &lines{Lines: log.Lines, Bad: log.Bad, Moved: log.Moved}
-		if log.FirstBad != nil {
-			result.Log.FirstBad = log.FirstBad.Error()
-		}
-	}
-	return printJSON(out, result)
+	}{log, reports})
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -24,11 +23,10 @@ const (
 
 func newTop() *cobra.Command {
 	var l listing
-	var once bool
 	var interval time.Duration
 	c := &cobra.Command{
 		Use: "top", Short: "Watch the keys that are used most", Long: "Watches the keys that are used most, also while Redis goes away and comes back.\nCtrl-C ends it.\n" + listHelp,
-		Example: "  weir top\n  weir top --sort queue --limiter stripe\n  weir top --once --json",
+		Example: "  weir top\n  weir top --sort queue --limiter stripe",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := l.check(); err != nil {
 				return err
@@ -36,16 +34,11 @@ func newTop() *cobra.Command {
 			if interval < minInterval {
 				return &exit{exitUsage, errFlag("interval", interval.String(), "100ms or more")}
 			}
-			return l.with(func(s *session) error {
-				if once {
-					return l.once(cmd, s)
-				}
-				return l.watch(cmd, s, interval)
-			})
+			return l.with(func(s *session) error { return l.watch(cmd, s, interval) })
 		},
 	}
-	l.flags(c, "use", 20)
-	c.Flags().BoolVar(&once, "once", false, "print once, without a terminal")
+	l.flags(c, "use")
+	_ = c.Flags().MarkHidden("json")
 	c.Flags().DurationVar(&interval, "interval", 2*time.Second, "time between looks")
 	return c
 }
@@ -61,7 +54,7 @@ func isTerminal(w any) bool {
 func (l *listing) watch(cmd *cobra.Command, s *session, interval time.Duration) (err error) {
 	out, ok := cmd.OutOrStdout().(*os.File)
 	if !ok || !isTerminal(out) || l.json {
-		return &exit{exitUsage, errors.New("top draws on a terminal: use --once elsewhere, and for --json")}
+		return &exit{exitUsage, errors.New("top draws on a terminal: use weir keys elsewhere, and for --json")}
 	}
 	if _, err := io.WriteString(out, enterScreen); err != nil {
 		return err
@@ -71,8 +64,7 @@ func (l *listing) watch(cmd *cobra.Command, s *session, interval time.Duration) 
 			err = failed
 		}
 	}()
-	tick := time.NewTicker(interval)
-	defer tick.Stop()
+	tick := time.Tick(interval)
 	var last inspect.Listing
 	var away time.Time // when the first reading failed; zero: the last one did not
 	show := func(status string) error {
@@ -100,19 +92,9 @@ func (l *listing) watch(cmd *cobra.Command, s *session, interval time.Duration) 
 		select {
 		case <-cmd.Context().Done():
 			return nil
-		case <-tick.C:
+		case <-tick:
 		}
 	}
-}
-
-func (l *listing) once(cmd *cobra.Command, s *session) error {
-	found, missing := l.read(cmd, s)
-	if len(found.Keys) == 0 && missing != nil {
-		return missing
-	}
-	return cmp.Or(l.print(cmd, l.report(found), func(p *page) {
-		l.draw(p, s.Prefix(), found, len(l.top(found.Keys)), 0, 0)
-	}), missing)
 }
 
 // size returns the columns and lines of a terminal. Some terminals do not know them.
@@ -162,20 +144,14 @@ func (l *listing) draw(p *page, prefix string, found inspect.Listing, rows, widt
 	if !found.At.IsZero() {
 		at = found.At.UTC().Format(clock)
 	}
-	every := ""
-	if interval > 0 {
-		every = fmt.Sprintf("  every %s", interval)
-	}
-	p.line("weir top  %s*  %s by %s  %s%s", prefix, plural(len(found.Keys), "key"), l.sort, at, every)
+	p.line("weir top  %s*  %s by %s  %s  every %s", prefix, plural(len(found.Keys), "key"), l.sort, at, interval)
 	p.line("%d refuse  %d paused  %d slower  %d calls wait  %d in flight", refusing, paused, slow, waiting, flights)
 	p.line("")
 	p.table(found.Keys[:rows], width)
 	if n := len(found.Keys) - rows; n > 0 {
 		p.line("%d more", n)
 	}
-	if found.Cut {
-		p.line("There may be more keys: see --max-keys and --max-scan.")
-	}
+	p.cut(found.Cut)
 }
 
 func one(on bool) int64 {

@@ -246,7 +246,7 @@ func TestFoot(t *testing.T) {
 				text := strings.Join(lines, "\n")
 				shown := strings.Count(text, "api:user")
 				last := lines[len(lines)-1]
-				if cut && last != "There may be more keys: see --max-keys and --max-scan." {
+				if cut && last != "There may be more keys: --max-keys and --max-scan end the search." {
 					t.Errorf("%d lines end with %q", height, last)
 				}
 				more := fmt.Sprintf("\n%d more", len(keys)-shown)

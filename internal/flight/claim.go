@@ -2,6 +2,7 @@ package flight
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"time"
 )
@@ -56,7 +57,7 @@ var ErrMaxWait = errors.New("flight: the longest wait is over")
 //
 // With ErrMaxWait and Full it returns how long to wait for room.
 func (fs *Flights) Ask(ctx context.Context, c *Claim, end time.Time, waits func(), try Try, late func()) (a Answer, retryAfter time.Duration, err error) {
-	c.place.arrival, c.id, c.since = c.Arrival, newID(), time.Now()
+	c.place.arrival, c.id, c.since = c.Arrival, rand.Text(), time.Now()
 	f, retryAfter, ok := fs.join(c)
 	if !ok {
 		return Full, retryAfter, nil
@@ -125,14 +126,14 @@ func (f *flight) ask(ctx context.Context, c *Claim, try Try) (a Answer, retryAft
 		fs.mu.Lock()
 		defer fs.mu.Unlock()
 		if again = a == Granted && !c.late && time.Since(asked) >= fs.cfg.Lease/2; again {
-			c.late, c.id = true, newID()
+			c.late, c.id = true, rand.Text()
 			f.add(lease.id, asked)
 			f.release(lease.id)
 			return
 		}
 		f.asking--
 		if perhaps {
-			c.id, f.failed = newID(), append(f.failed, returned{lease.id, asked, time.Now()})
+			c.id, f.failed = rand.Text(), append(f.failed, returned{lease.id, asked, time.Now()})
 			f.send()
 		}
 		switch a {

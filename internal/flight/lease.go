@@ -1,10 +1,7 @@
 package flight
 
 import (
-	"crypto/rand"
 	"slices"
-	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -16,14 +13,6 @@ type Lease struct {
 	id     string
 	done   atomic.Bool
 }
-
-// processID distinguishes this process's leases from those of all others.
-var (
-	processID = sync.OnceValue(func() string { return rand.Text()[:16] })
-	ids       atomic.Uint64
-)
-
-func newID() string { return processID() + "-" + strconv.FormatUint(ids.Add(1), 36) }
 
 // Release ends the lease, in the background. The first call acts.
 func (l *Lease) Release() {

@@ -23,31 +23,24 @@ func target(s *upstream.Signal, budgets []upstream.Budget, bookings []Booking) (
 	case s.Limit <= 0:
 		return 0, s.Remaining == 0 && s.Name == ""
 	}
-	near, first := -1, -1
+	best := noMatch
+	at = -1 // the first in the unit of s, or the first of the best match
 	for i := range bookings {
 		b := &bookings[i]
 		if !b.Unit.counts(s) {
 			continue
 		}
-		if first < 0 {
-			first = i
+		if at < 0 {
+			at = i
 		}
 		for j := range b.Limits {
-			switch matches(&b.Limits[j], s) {
-			case exactMatch:
-				return i, true
-			case nearMatch:
-				if near < 0 {
-					near = i
-				}
+			if m := matches(&b.Limits[j], s); m > best {
+				best, at = m, i
 			}
 		}
 	}
-	switch {
-	case near >= 0:
-		return near, true
-	case s.Refused:
+	if s.Refused && best == noMatch {
 		return 0, false
 	}
-	return max(first, 0), false
+	return max(at, 0), best > noMatch
 }

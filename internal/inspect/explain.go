@@ -17,7 +17,7 @@ func (k *Key) Explain() []string {
 		add("The state can't be read: %v.", k.Err)
 		add("Calls fail with this error until the key is reset.")
 	case k.Missing:
-		add("No state is stored: all units are free, unless plainstore counts the key.")
+		add("No state is stored under this name: all units are free, unless plainstore counts the key. weir keys lists the names.")
 	case k.Reset:
 		add("The key was reset.")
 	case k.Restored:
@@ -85,7 +85,7 @@ func (a *Ahead) explain() string {
 	}
 	switch {
 	case a.Calls == 0:
-		return "No call waits."
+		return "No call has booked a slot ahead."
 	case a.Calls == 1:
 		return fmt.Sprintf("%s: its slot comes in %s.", calls, a.First)
 	case a.First.String() == a.Last.String():
@@ -98,9 +98,9 @@ func (a *Ahead) explain() string {
 func (k *Key) ExplainNext() string {
 	switch {
 	case k.Next.Allowed && k.InFlight > 0:
-		return "The next call leaves at once, unless its limiter allows no more calls in flight: Redis does not have Config.InFlight."
+		return "A call of 1 unit leaves at once, unless its limiter allows no more calls in flight: Redis does not have Config.InFlight."
 	case k.Next.Allowed:
-		return "The next call leaves at once."
+		return "A call of 1 unit leaves at once."
 	}
 	why := map[string]string{"paused": "as the key is paused", "waiting": "as others wait before it"}[k.Next.Reason]
 	if why == "" && k.Next.Limit >= 0 && len(k.Limits) > 1 {
@@ -108,7 +108,7 @@ func (k *Key) ExplainNext() string {
 	} else if why == "" {
 		why = "as the limit is used up"
 	}
-	return fmt.Sprintf("The next call is refused, %s. If it may wait, it leaves in %s.", why, k.Next.RetryAfter)
+	return fmt.Sprintf("A call of 1 unit is refused, %s. If it may wait, it leaves in %s.", why, k.Next.RetryAfter)
 }
 
 func count(n int64, one, more string) string {

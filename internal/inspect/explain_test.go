@@ -12,7 +12,7 @@ func TestSpan(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[time.Duration]string{
 		0:                                      "0s",
-		999 * time.Microsecond:                 "999µs",
+		999*time.Microsecond + 1:               "999µs",
 		1234 * time.Microsecond:                "1.23ms",
 		9996 * time.Microsecond:                "10ms",
 		999 * time.Millisecond:                 "999ms",
@@ -49,8 +49,8 @@ func TestExplain(t *testing.T) {
 		"one unit":     {key(func(*Key) {}), "10/1m gcra: 1 of 10 units is used. All are free again in 6s."},
 		"two units":    {key(func(k *Key) { k.Limits[0].Used = 2 }), "2 of 10 units are used."},
 		"none used":    {key(func(k *Key) { k.Limits[0].Used = 0 }), "0 of 10 units are used. It is as new in 6s."},
-		"none in line": {key(func(*Key) {}), "The next call leaves at once.\n"},
-		"in flight":    {key(func(k *Key) { k.InFlight = 3 }), "The next call leaves at once, unless its limiter allows no more calls in flight: Redis does not have Config.InFlight."},
+		"none in line": {key(func(*Key) {}), "A call of 1 unit leaves at once.\n"},
+		"in flight":    {key(func(k *Key) { k.InFlight = 3 }), "A call of 1 unit leaves at once, unless its limiter allows no more calls in flight: Redis does not have Config.InFlight."},
 	} {
 		if got := strings.Join(test.key.Explain(), "\n") + "\n"; !strings.Contains(got, test.want) {
 			t.Errorf("%s: no %q in\n%s", name, test.want, got)

@@ -171,7 +171,7 @@ func (s Span) String() string {
 	hours := d.Round(time.Hour)
 	text := fmt.Sprintf("%dd%dh", hours/day, hours%day/time.Hour)
 	for _, step := range []struct{ below, unit time.Duration }{
-		{time.Millisecond, 1}, {10 * time.Millisecond, 10 * time.Microsecond}, {time.Second, time.Millisecond},
+		{time.Millisecond, time.Microsecond}, {10 * time.Millisecond, 10 * time.Microsecond}, {time.Second, time.Millisecond},
 		{time.Minute, 10 * time.Millisecond}, {time.Hour, time.Second}, {2 * day, time.Minute},
 	} {
 		if r := d.Round(step.unit); r < step.below {

@@ -145,7 +145,8 @@ func TestIdleKeysAreForgotten(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				b := newBehind(t)
-				s := open(t, leasestore.Config{Store: b, MaxKeys: 64})
+				s := open(t, leasestore.Config{Store: b})
+				s.SetRoom(1)
 				defer done(t, s)
 				use := func(prefix string, keys, calls int) {
 					for _, key := range customers(keys) {

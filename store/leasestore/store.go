@@ -12,12 +12,13 @@ import (
 
 // Defaults and bounds of a Config.
 const (
-	DefaultUnits   = 4096
-	DefaultFor     = time.Second
-	DefaultMaxKeys = 1 << 16
+	DefaultUnits = 4096
+	DefaultFor   = time.Second
 
 	mostUnits = 1 << 16
 	longest   = 10 * time.Second
+	// mostKeys bounds the busy keys. Calls of further keys are decided one by one.
+	mostKeys = 1 << 16
 )
 
 // Config configures New. Only Store is required.
@@ -33,9 +34,6 @@ type Config struct {
 	// A reset by another process takes effect here within For. So does a pause whose
 	// message this process misses. 0: DefaultFor.
 	For time.Duration
-	// MaxKeys is the maximum number of busy keys at once. Calls for further keys are
-	// decided one by one. 0: DefaultMaxKeys.
-	MaxKeys int
 }
 
 func (cfg *Config) check() error {
@@ -50,8 +48,6 @@ func (cfg *Config) check() error {
 		return invalid("Units", "0 to "+strconv.Itoa(mostUnits), strconv.FormatInt(cfg.Units, 10))
 	case cfg.For != 0 && (cfg.For < time.Millisecond || cfg.For > longest):
 		return invalid("For", "0, or 1ms to "+longest.String(), cfg.For.String())
-	case cfg.MaxKeys < 0:
-		return invalid("MaxKeys", "0 or more", strconv.Itoa(cfg.MaxKeys))
 	}
 	return nil
 }
@@ -66,6 +62,7 @@ type Store struct {
 	cfg    Config
 	start  time.Time
 	shards [64]shard
+	room   int            // of busy keys in each shard
 	giving sync.WaitGroup // calls that give units back or have units under way
 
 	heeding sync.Once
@@ -80,8 +77,7 @@ func New(cfg Config) (*Store, error) {
 	}
 	cfg.Units = cmp.Or(cfg.Units, DefaultUnits)
 	cfg.For = cmp.Or(cfg.For, DefaultFor)
-	cfg.MaxKeys = cmp.Or(cfg.MaxKeys, DefaultMaxKeys)
-	return &Store{cfg: cfg, start: time.Now()}, nil
+	return &Store{cfg: cfg, start: time.Now(), room: mostKeys / len(Store{}.shards)}, nil
 }
 
 func (s *Store) now() time.Duration { return time.Since(s.start) }

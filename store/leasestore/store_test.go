@@ -34,7 +34,6 @@ func TestConfigMistakes(t *testing.T) {
 		"too short":                    {leasestore.Config{Store: newBehind(t), For: time.Microsecond}, "For"},
 		"too long":                     {leasestore.Config{Store: newBehind(t), For: time.Minute}, "For"},
 		"a negative time":              {leasestore.Config{Store: newBehind(t), For: -1}, "For"},
-		"negative keys":                {leasestore.Config{Store: newBehind(t), MaxKeys: -1}, "MaxKeys"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -347,7 +346,8 @@ func TestChanges(t *testing.T) {
 
 func TestManyKeys(t *testing.T) {
 	t.Parallel()
-	s := open(t, leasestore.Config{Store: newBehind(t), MaxKeys: 64})
+	s := open(t, leasestore.Config{Store: newBehind(t)})
+	s.SetRoom(1)
 	defer done(t, s)
 	l := store.Per(3, time.Hour)
 	for range 4 {

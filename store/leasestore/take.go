@@ -102,7 +102,7 @@ func (s *Store) add(sh *shard, hash uint64, now time.Duration) *lease {
 			delete(sh.leases, other)
 		}
 	}
-	if len(sh.leases) >= max(s.cfg.MaxKeys/len(s.shards), 1) {
+	if len(sh.leases) >= s.room {
 		return nil
 	}
 	l := new(lease)

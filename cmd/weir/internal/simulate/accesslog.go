@@ -14,15 +14,17 @@ import (
 // objects. Lines of one whole second are spread evenly over it. A time before that of
 // the line in front counts as that time.
 type Log struct {
-	R   io.Reader
-	Key string // the field that says who calls, see fields; empty: all lines count together
+	R   io.Reader `json:"-"`
+	Key string    `json:"-"` // the field that says who calls, see fields; empty: all lines count together
 
 	// Results, once Arrivals has ended.
-	Lines, Bad int64
-	FirstBad   error // with its line's number
-	Moved      int64 // lines whose time was before that of the line in front
-	Err        error // of R
-	Start, End int64 // the first and the latest time
+	Lines    int64  `json:"lines"`
+	Bad      int64  `json:"bad"`
+	Moved    int64  `json:"out_of_order"`        // lines whose time was before that of the line in front
+	FirstBad string `json:"first_bad,omitempty"` // the reason, with its line's number
+	Err      error  `json:"-"`                   // of R
+	Start    int64  `json:"-"`                   // the first time
+	End      int64  `json:"-"`                   // the latest time
 
 	second  int64    // of pending
 	pending []string // keys of lines of a whole second
@@ -68,8 +70,8 @@ func (l *Log) read(line []byte, long bool, yield func(Arrival) bool) bool {
 		err = errors.New("a time before 1970 or after 2261")
 	}
 	if err != nil {
-		if l.Bad++; l.FirstBad == nil {
-			l.FirstBad = fmt.Errorf("line %d: %w", l.Lines, err)
+		if l.Bad++; l.FirstBad == "" {
+			l.FirstBad = fmt.Sprintf("line %d: %v", l.Lines, err)
 		}
 		return true
 	}

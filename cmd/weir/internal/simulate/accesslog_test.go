@@ -72,7 +72,7 @@ func TestLog(t *testing.T) {
 	if want := []int64{10000, 10500, 12000, 12250, 12500, 12750}; !slices.Equal(got, want) {
 		t.Errorf("calls at %v, want %v", got, want)
 	}
-	if l.Lines != 9 || l.Bad != 3 || l.Moved != 1 || l.Err != nil || !strings.HasPrefix(l.FirstBad.Error(), "line 3: ") {
+	if l.Lines != 9 || l.Bad != 3 || l.Moved != 1 || l.Err != nil || !strings.HasPrefix(l.FirstBad, "line 3: ") {
 		t.Errorf("%+v", l)
 	}
 	if span := l.End - l.Start; span != 2_750_000 {
@@ -100,7 +100,7 @@ func TestLogOfCenturies(t *testing.T) {
 	for range l.Arrivals() {
 		n++
 	}
-	if n != 2 || l.Bad != 2 || l.FirstBad.Error() != "line 3: a time before 1970 or after 2261" || time.Duration(l.End-l.Start)*time.Microsecond < 0 {
+	if n != 2 || l.Bad != 2 || l.FirstBad != "line 3: a time before 1970 or after 2261" || time.Duration(l.End-l.Start)*time.Microsecond < 0 {
 		t.Errorf("%d calls: %+v", n, l)
 	}
 }

@@ -139,7 +139,7 @@ type provider struct {
 }
 
 func newProvider(p *Provider, seed uint64) *provider {
-	r := newRun(&Config{}, &Candidate{Limits: []store.Limit{p.Limit}})
+	r := newRun(&Config{}, &Candidate{Limits: p.Limits})
 	return &provider{run: r, travel: p.Travel.Microseconds(), random: rand.New(rand.NewPCG(seed, 2))}
 }
 
@@ -167,10 +167,10 @@ func (p *provider) receive(until int64, t *Timeline) {
 }
 
 func (p *provider) served() *Served {
-	if l := p.run.charges[0].Limit; p.result.Admitted > 0 {
-		period := l.Period.Microseconds()
-		most := float64(l.Rate) * float64(p.last-p.first+period) / float64(period)
-		p.result.Share = float64(p.result.Admitted) / most
+	for _, c := range p.run.charges {
+		period := c.Limit.Period.Microseconds()
+		most := float64(c.Limit.Rate) * float64(p.last-p.first+period) / float64(period)
+		p.result.Share = max(p.result.Share, float64(p.result.Admitted)/most)
 	}
 	return &p.result
 }

@@ -37,7 +37,7 @@ type Config struct {
 
 // Provider models the receiver of the calls. It counts all of them together.
 type Provider struct {
-	Limit  store.Limit
+	Limits []store.Limit // they hold together
 	Travel time.Duration // a call is on its way for a random time, at most Travel
 }
 
@@ -65,7 +65,7 @@ type Served struct {
 	Admitted int64 `json:"admitted"`
 	Refused  int64 `json:"refused"`
 	// Share is the used part of the provider's rate, from the first admitted call until
-	// one period after the last.
+	// one period after the last. Of several limits the most used one counts.
 	Share float64 `json:"share_of_rate"`
 }
 
@@ -74,19 +74,16 @@ type Served struct {
 func Run(cfg Config, arrivals iter.Seq[Arrival]) ([]Report, error) {
 	runs := make([]*run, len(cfg.Candidates))
 	for i := range cfg.Candidates {
-		c := &cfg.Candidates[i]
-		for j := range c.Limits {
-			if err := c.Limits[j].Validate(); err != nil {
-				return nil, err
-			}
+		if err := validate(cfg.Candidates[i].Limits); err != nil {
+			return nil, err
 		}
-		runs[i] = newRun(&cfg, c)
+		runs[i] = newRun(&cfg, &cfg.Candidates[i])
 	}
 	if cfg.Step < time.Microsecond {
 		return nil, &store.ConfigError{Field: "Step", Want: "1µs or more", Got: cfg.Step.String()}
 	}
 	if cfg.Provider != nil {
-		if err := cfg.Provider.Limit.Validate(); err != nil {
+		if err := validate(cfg.Provider.Limits); err != nil {
 			return nil, err
 		}
 	}
@@ -102,6 +99,15 @@ func Run(cfg Config, arrivals iter.Seq[Arrival]) ([]Report, error) {
 		reports[i] = r.report()
 	}
 	return reports, nil
+}
+
+func validate(limits []store.Limit) error {
+	for i := range limits {
+		if err := limits[i].Validate(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // maxKeys bounds the keys in use at once.

@@ -89,7 +89,7 @@ func TestProvider(t *testing.T) {
 	const travel = 50 * time.Millisecond
 	for a := store.GCRA; a <= store.AlignedWindow; a++ {
 		t.Run(a.String(), func(t *testing.T) {
-			cfg := Config{MaxWait: time.Hour, Provider: &Provider{store.Limit{Rate: 25, Period: 5 * time.Second, Algorithm: a}, travel}}
+			cfg := Config{MaxWait: time.Hour, Provider: &Provider{[]store.Limit{{Rate: 25, Period: 5 * time.Second, Algorithm: a}}, travel}}
 			wide := one(t, cfg, store.Limit{Rate: 1e6, Period: time.Second}, calls())
 			if wide.Served.Refused < 1800 || wide.Served.Admitted+wide.Served.Refused != 2000 {
 				t.Errorf("without a limit: %+v", wide.Served)
@@ -101,6 +101,34 @@ func TestProvider(t *testing.T) {
 			}
 			if r := one(t, cfg, right, calls()); r.Served.Refused != 0 || r.Served.Admitted != 2000 || r.Served.Share < 0.9 || r.Served.Share > 1 {
 				t.Errorf("with the right limit: %+v", r.Served)
+			}
+		})
+	}
+}
+
+func TestProviderOfTwoLimits(t *testing.T) {
+	t.Parallel()
+	window := func(n int64, period time.Duration) store.Limit {
+		return store.Limit{Rate: n, Period: period, Algorithm: store.SlidingWindow}
+	}
+	cfg := Config{MaxWait: time.Hour, Provider: &Provider{[]store.Limit{window(25, 5*time.Second), window(100, time.Minute)}, 0}}
+	for name, c := range map[string]struct {
+		limits []store.Limit
+		fits   bool
+	}{
+		"the first alone":  {[]store.Limit{window(25, 5*time.Second)}, false},
+		"the second alone": {[]store.Limit{window(100, time.Minute)}, false},
+		"both":             {cfg.Provider.Limits, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			calls := Pattern{Shape: Constant, N: 100, Period: time.Second}.Arrivals(start, 3*time.Second, 1)
+			cfg.Candidates, cfg.Step, cfg.Window = []Candidate{{Limits: c.limits}}, time.Second, time.Second
+			reports, err := Run(cfg, calls)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s := reports[0].Served; (s.Refused == 0) != c.fits || c.fits && (s.Share < 0.9 || s.Share > 1) {
+				t.Errorf("%+v", s)
 			}
 		})
 	}
@@ -136,7 +164,7 @@ func TestInvalid(t *testing.T) {
 	good := Config{Step: time.Second}
 	badLimit, badProvider, noStep := good, good, Config{}
 	badLimit.Candidates = []Candidate{{Limits: []store.Limit{{Rate: 0, Period: time.Second}}}}
-	badProvider.Provider = &Provider{Limit: store.Limit{Rate: 1}}
+	badProvider.Provider = &Provider{Limits: []store.Limit{{Rate: 1}}}
 	for name, cfg := range map[string]Config{"limit": badLimit, "provider": badProvider, "step": noStep} {
 		if _, err := Run(cfg, arrivals(0)); err == nil {
 			t.Errorf("%s: no error", name)
@@ -188,7 +216,7 @@ func TestPatterns(t *testing.T) {
 
 // BenchmarkRun runs a call through five algorithms and a provider.
 func BenchmarkRun(b *testing.B) {
-	cfg := Config{MaxWait: time.Second, Step: time.Second, Provider: &Provider{store.Limit{Rate: 1000, Period: time.Second}, 50 * time.Millisecond}}
+	cfg := Config{MaxWait: time.Second, Step: time.Second, Provider: &Provider{[]store.Limit{{Rate: 1000, Period: time.Second}}, 50 * time.Millisecond}}
 	for a := store.GCRA; a <= store.AlignedWindow; a++ {
 		cfg.Candidates = append(cfg.Candidates, Candidate{Limits: []store.Limit{{Rate: 1000, Period: time.Second, Algorithm: a}}})
 	}
