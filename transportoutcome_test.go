@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -376,6 +378,53 @@ func TestRoundTripKeepsTheCause(t *testing.T) {
 				}
 				synctest.Wait()
 			})
+		})
+	}
+}
+
+// TestBaseSendsAgain: net/http repeats a GET whose kept connection died, below the Transport. It
+// is charged once. Without kept connections each request arrives once.
+func TestBaseSendsAgain(t *testing.T) {
+	t.Parallel()
+	const requests = 10
+	type served struct{ n int }
+	type key struct{}
+	for name, c := range map[string]struct {
+		disabled bool
+		arrivals int64
+	}{
+		"kept connections":    {false, 2*requests - 1},
+		"no kept connections": {true, requests},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var arrivals atomic.Int64
+			server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				arrivals.Add(1)
+				on := r.Context().Value(key{}).(*served)
+				if on.n++; on.n == 2 {
+					panic(http.ErrAbortHandler) // It closes the connection without a response.
+				}
+			}))
+			server.Config.ConnContext = func(ctx context.Context, _ net.Conn) context.Context {
+				return context.WithValue(ctx, key{}, new(served))
+			}
+			server.Start()
+			defer server.Close()
+			s := &transportStore{}
+			tr := overLimiter(t, transportLimiter(t, s), &http.Transport{DisableKeepAlives: c.disabled}, nil)
+			defer tr.CloseIdleConnections()
+			for range requests {
+				resp, err := (&http.Client{Transport: tr}).Get(server.URL)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, _ = io.Copy(io.Discard, resp.Body)
+				_ = resp.Body.Close()
+			}
+			if got := arrivals.Load(); got != c.arrivals || len(s.granted) != requests {
+				t.Errorf("%d arrivals and %d units, want %d and %d", got, len(s.granted), c.arrivals, requests)
+			}
 		})
 	}
 }
