@@ -92,7 +92,7 @@ func compare(a, b Budget) int {
 	c := 0
 	switch a.rank() % 3 {
 	case 0:
-		c = compareShares(a, b)
+		c = product.Compare(a.Remaining, max(b.Limit, 1), b.Remaining, max(a.Limit, 1)) // The limit of an empty one may be unknown.
 	case 1:
 		c = cmp.Compare(a.Remaining, b.Remaining)
 	}
@@ -102,11 +102,4 @@ func compare(a, b Budget) int {
 		cmp.Compare(a.Limit, b.Limit),
 		cmp.Compare(b.Window, a.Window),
 		cmp.Compare(a.Name, b.Name))
-}
-
-func compareShares(a, b Budget) int {
-	if a.Remaining == 0 || b.Remaining == 0 {
-		return cmp.Compare(a.Remaining, b.Remaining)
-	}
-	return product.Compare(a.Remaining, b.Limit, b.Remaining, a.Limit)
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
 
 	"github.com/goweir/weir/dashboard"
 	"github.com/spf13/cobra"
@@ -29,37 +28,22 @@ has to be one of this machine, unless --public says otherwise.`,
 	f.BoolVar(&cfg.ShowKeys, "show-keys", false, "show keys as they are, not as hashes")
 	f.BoolVar(&cfg.AllowChanges, "allow-changes", false, "let visitors pause, resume and reset keys")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		// A name may stand for another address than it says.
-		notHere := &exit{exitUsage, errFlag("listen", listen, "a loopback address with a port, as 127.0.0.1:8377, or --public")}
-		if !*public && !loopback(listen) {
-			return notHere
+		at, err := net.ResolveTCPAddr("tcp", listen)
+		if err != nil || !*public && !at.IP.IsLoopback() {
+			return &exit{exitUsage, errFlag("listen", listen, "a loopback address with a port, as 127.0.0.1:8377, or --public")}
 		}
 		return c.with(func(s *session) error {
 			cfg.Client, cfg.Prefix = s.Client(), s.Prefix()
 			if err := s.Client().Ping(cmd.Context()).Err(); err != nil {
 				return err
 			}
-			l, err := net.Listen("tcp", listen)
+			l, err := net.ListenTCP("tcp", at)
 			if err != nil {
 				return &exit{exitUsage, fmt.Errorf("--listen %q: %w: name another address", listen, errors.Unwrap(err))}
-			}
-			if !*public && !loopback(l.Addr().String()) {
-				_ = l.Close()
-				return notHere
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "http://%s/\n", l.Addr())
 			return dashboard.Serve(cmd.Context(), l, cfg)
 		})
 	}
 	return cmd
-}
-
-// loopback reports whether an address belongs to this machine alone.
-func loopback(listen string) bool {
-	host, _, err := net.SplitHostPort(listen)
-	if err != nil {
-		return false
-	}
-	address, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && address.IsLoopback()
 }
