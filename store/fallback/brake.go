@@ -37,12 +37,8 @@ func (s *Store) Brake(ctx context.Context, charges []store.Charge, b store.Brake
 
 // brakeLocal brakes a key in the local store, which has this process's share of the rate.
 func (s *Store) brakeLocal(ctx context.Context, charges []store.Charge, b store.Brake) {
-	local, ok := s.cfg.Local.(store.Braker)
-	if !ok {
-		return
-	}
 	n := s.cfg.replicas()
-	_ = local.Brake(ctx, share.Charges(charges, n), share.Brake(b, n))
+	_ = s.local.Brake(ctx, share.Charges(charges, n), share.Brake(b, n))
 }
 
 // deliver passes the pending brakes to the primary after its return. If the primary is
@@ -77,18 +73,15 @@ type watch []store.Watch
 // local store's clock applies, also to slots from the primary: both clocks count from the
 // Unix epoch.
 func (s *Store) WatchBrakes(f func(scope, key string, c store.Clock)) store.Watch {
-	var w watch
-	if primary, ok := s.cfg.Primary.(store.Braker); ok {
-		w = append(w, primary.WatchBrakes(f))
+	primary, ok := s.cfg.Primary.(store.Braker)
+	if !ok {
+		return watch{} // Brake sets none.
 	}
-	if local, ok := s.cfg.Local.(store.Braker); ok {
-		w = append(w, local.WatchBrakes(func(scope, key string, c store.Clock) {
-			if s.brakes.Has(keys.Key{Scope: scope, Key: key}) {
-				f(scope, key, standing(c))
-			}
-		}))
-	}
-	return w
+	return watch{primary.WatchBrakes(f), s.local.WatchBrakes(func(scope, key string, c store.Clock) {
+		if s.brakes.Has(keys.Key{Scope: scope, Key: key}) {
+			f(scope, key, standing(c))
+		}
+	})}
 }
 
 // Covers implements [store.Watch].

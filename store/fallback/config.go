@@ -45,10 +45,6 @@ type Change = store.Change
 type Config struct {
 	// Primary decides while it answers. Required.
 	Primary store.Store
-	// Local decides while the primary is away. A store of your own starts from the
-	// primary's states only if it is a [Seeder]. If it can't book ahead, calls that cost
-	// more than this process's share exceed the share. Nil: a new localstore.
-	Local store.Store
 
 	// Budget is the maximum delay by this store of a call that wants its answer now,
 	// whatever the client's own timeouts are. The call waits for the primary for nine
@@ -62,7 +58,8 @@ type Config struct {
 	// until the next call. 0: 2 s.
 	Probe time.Duration
 	// MaxKeys is the maximum number of keys in memory, at about 110 bytes each. A loss of
-	// any other key is not restored, and its local units are not charged. 0: 1 048 576.
+	// any other key is not restored, and its local units are not charged. In an outage the
+	// local store holds as many, and at least 1 048 576. 0: 1 048 576.
 	MaxKeys int
 
 	// Replicas is the number of processes that share the limits. Each one's local share
@@ -94,7 +91,7 @@ type Config struct {
 }
 
 func (c *Config) check() error {
-	if err := cmp.Or(store.CheckStore("fallback.Config.Primary", c.Primary), store.CheckStore("fallback.Config.Local", c.Local)); err != nil {
+	if err := store.CheckStore("fallback.Config.Primary", c.Primary); err != nil {
 		return err
 	}
 	policy, of, grace := c.Policy, "Policy", c.Policy == LocalThenClosed

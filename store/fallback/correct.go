@@ -38,7 +38,7 @@ func (s *Store) receiptOf(verb string, of any) (r receipt, by store.Store, err e
 	case r.primary:
 		return r, s.cfg.Primary, nil
 	}
-	return r, s.cfg.Local, nil
+	return r, s.local, nil
 }
 
 // Cancel implements [store.Canceler]. The units of a primary's grant go back to the

@@ -9,30 +9,22 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Keeper is a local store that also holds leases which the primary has granted.
-type Keeper interface {
-	// Keep holds a lease, however many there are already.
-	Keep(scope, key, id string, lease time.Duration)
-}
-
-// holders returns both stores as holders of leases.
-func (s *Store) holders() (primary, local store.Holder, err error) {
-	primary, ok := s.cfg.Primary.(store.Holder)
-	local, too := s.cfg.Local.(store.Holder)
-	if !ok || !too {
-		return nil, nil, store.ErrUnsupported
+// holder returns the primary as a holder of leases.
+func (s *Store) holder() (store.Holder, error) {
+	if primary, ok := s.cfg.Primary.(store.Holder); ok {
+		return primary, nil
 	}
-	return primary, local, nil
+	return nil, store.ErrUnsupported
 }
 
 // Release implements [store.Holder]. An error means that the primary may still count the leases.
 func (s *Store) Release(ctx context.Context, scope, key string, ids ...string) error {
-	primary, local, err := s.holders()
+	primary, err := s.holder()
 	if err != nil {
 		return err
 	}
 	_, away := s.breaker.Away()
-	if err := local.Release(ctx, scope, key, ids...); err != nil || away != nil {
+	if err := s.local.Release(ctx, scope, key, ids...); err != nil || away != nil {
 		return cmp.Or(err, away)
 	}
 	ids = slices.Clone(ids)
@@ -46,20 +38,17 @@ func (s *Store) Release(ctx context.Context, scope, key string, ids ...string) e
 //	lacks    knows          taken again from the primary: it lost the lease or never had it
 //	lacks    lacks          lost
 //	is away  knows          renewed
-//	is away  lacks          lost; renewed if the local store is no Keeper
+//	is away  lacks          lost
 func (s *Store) Renew(ctx context.Context, scope, key string, lease time.Duration, ids ...string) (lost []string, err error) {
-	primary, local, err := s.holders()
+	primary, err := s.holder()
 	if err != nil {
 		return nil, err
 	}
-	unknown, err := local.Renew(ctx, scope, key, lease, ids...)
+	unknown, err := s.local.Renew(ctx, scope, key, lease, ids...)
 	if err != nil {
 		return nil, err
 	}
 	if !s.breaker.Closed() {
-		if _, ok := s.cfg.Local.(Keeper); !ok {
-			unknown = nil
-		}
 		return unknown, nil
 	}
 	ids = slices.Clone(ids)
@@ -88,7 +77,7 @@ func (s *Store) takeAgain(ctx context.Context, scope, key string, h store.Hold) 
 		return err
 	}
 	// A call that ended meanwhile must not get its lease back.
-	if gone, err := s.cfg.Local.(store.Holder).Renew(ctx, scope, key, h.Lease, h.ID); err != nil || len(gone) > 0 {
+	if gone, err := s.local.Renew(ctx, scope, key, h.Lease, h.ID); err != nil || len(gone) > 0 {
 		return s.Release(ctx, scope, key, h.ID)
 	}
 	return nil
@@ -97,7 +86,7 @@ func (s *Store) takeAgain(ctx context.Context, scope, key string, h store.Hold) 
 // keep copies a lease from the primary to the local store. Without it, this process would
 // get a second share of leases when the primary goes away.
 func (s *Store) keep(req *store.Request, d *store.Decision) {
-	if k, ok := s.cfg.Local.(Keeper); ok && d.Allowed && req.Hold.Asked() {
-		k.Keep(req.Charges[0].Scope, req.Charges[0].Key, req.Hold.ID, req.Hold.Lease)
+	if d.Allowed && req.Hold.Asked() {
+		s.local.Keep(req.Charges[0].Scope, req.Charges[0].Key, req.Hold.ID, req.Hold.Lease)
 	}
 }

@@ -297,21 +297,15 @@ func TestReleasedWhileRestored(t *testing.T) {
 	}
 }
 
-// Stores without leases return ErrUnsupported, whether or not the primary is away.
+// A primary without leases returns ErrUnsupported, whether or not the primary is away.
 func TestStoresThatCannotHold(t *testing.T) {
 	t.Parallel()
-	for name, cfg := range map[string]fallback.Config{
-		"the primary": {Primary: struct{ store.Store }{newPrimary(t)}},
-		"the local":   {Primary: newPrimary(t), Local: struct{ store.Store }{newPrimary(t)}},
-	} {
-		s := open(t, cfg)
-		ctx := context.Background()
-		_, take := s.Take(ctx, hold("k", "a", 1))
-		_, renew := s.Renew(ctx, "", "k", time.Second, "a")
-		for op, err := range map[string]error{"take": take, "renew": renew, "release": s.Release(ctx, "", "k", "a")} {
-			if !errors.Is(err, store.ErrUnsupported) {
-				t.Errorf("%s, %s: %v, want ErrUnsupported", name, op, err)
-			}
+	s, ctx := open(t, fallback.Config{Primary: struct{ store.Store }{newPrimary(t)}}), t.Context()
+	_, take := s.Take(ctx, hold("k", "a", 1))
+	_, renew := s.Renew(ctx, "", "k", time.Second, "a")
+	for op, err := range map[string]error{"take": take, "renew": renew, "release": s.Release(ctx, "", "k", "a")} {
+		if !errors.Is(err, store.ErrUnsupported) {
+			t.Errorf("%s: %v, want ErrUnsupported", op, err)
 		}
 	}
 }

@@ -30,11 +30,11 @@ func (s *Store) decide(ctx context.Context, req *store.Request, cause error) (st
 			return store.Decision{}, fmt.Errorf("%w: %w", ErrAway, cause)
 		}
 	}
-	return s.local(ctx, req)
+	return s.decideLocal(ctx, req)
 }
 
-// local decides on this process's share.
-func (s *Store) local(ctx context.Context, req *store.Request) (store.Decision, error) {
+// decideLocal decides on this process's share.
+func (s *Store) decideLocal(ctx context.Context, req *store.Request) (store.Decision, error) {
 	shared, replicas := *req, s.cfg.replicas()
 	shared.Seen = nil // It is for the primary.
 	shared.Charges = share.Charges(req.Charges, replicas)
@@ -43,17 +43,15 @@ func (s *Store) local(ctx context.Context, req *store.Request) (store.Decision, 
 	}
 	over := share.Cut(shared.Charges, req.Charges)
 	now := s.clock.now()
-	if s.seeder != nil {
-		s.memory.Seed(req.Charges, shared.Charges, now, s.seeder.Seed)
-	}
-	d, err := s.cfg.Local.Take(ctx, shared)
+	s.memory.Seed(req.Charges, shared.Charges, now, s.local.Seed)
+	d, err := s.local.Take(ctx, shared)
 	if err != nil {
 		return store.Decision{}, err
 	}
 	d.Degraded, d.Source, d.Clock = true, store.SourceFallback, standing(d.Clock)
 	var parts share.Parts
 	if d.Allowed && over != nil {
-		parts = share.TakeAhead(context.WithoutCancel(ctx), s.cfg.Local, shared, over, &d)
+		parts = share.TakeAhead(context.WithoutCancel(ctx), s.local, shared, over, &d)
 	}
 	if i := binding(shared.Charges, &d); shared.Charges[i].Limit == d.Limit {
 		d.Limit = req.Charges[i].Limit

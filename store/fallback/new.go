@@ -11,21 +11,18 @@ import (
 // New returns a Store, or a *store.ConfigError that names the wrong field. It does no
 // I/O, so it returns at once also while the primary is away.
 func New(cfg Config) (*Store, error) {
-	if cfg.Local == nil {
-		cfg.Local, _ = localstore.New(localstore.Config{}) // No error: its zero Config is valid.
-	}
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
 	cfg.defaults()
-	s := &Store{cfg: cfg, primary: cfg.Primary}
+	local, _ := localstore.New(localstore.Config{MaxKeys: max(cfg.MaxKeys, localstore.DefaultMaxKeys)}) // No error: MaxKeys is valid.
+	s := &Store{cfg: cfg, primary: cfg.Primary, local: local}
 	s.memory.Open(cfg.MaxKeys)
 	if _, restores := cfg.Primary.(store.Restorer); restores {
 		s.starter, _ = cfg.Primary.(store.Starter)
 	} else {
 		s.primary = plain{cfg.Primary}
 	}
-	s.seeder, _ = cfg.Local.(Seeder)
 	s.clock.start = time.Now()
 	s.breaker = breaker.Breaker{Probe: s.probe, Most: cfg.Probe, Tell: s.tell, Back: func() { s.restoreAll(0) }, Since: s.clock.start}
 	return s, nil

@@ -9,7 +9,6 @@ import (
 
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback"
-	"github.com/goweir/weir/store/localstore"
 )
 
 func TestPolicies(t *testing.T) {
@@ -63,7 +62,6 @@ func TestConfig(t *testing.T) {
 	p := newPrimary(t)
 	for field, cfg := range map[string]fallback.Config{
 		"Primary":      {Primary: (*fallback.Store)(nil)},
-		"Local":        {Primary: p, Local: (*localstore.Store)(nil)},
 		"Budget":       {Primary: p, Budget: -1},
 		"MaxKeys":      {Primary: p, MaxKeys: -1},
 		"Probe":        {Primary: p, Probe: -1},

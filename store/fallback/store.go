@@ -12,13 +12,8 @@ import (
 	"github.com/goweir/weir/store/fallback/internal/breaker"
 	"github.com/goweir/weir/store/fallback/internal/memory"
 	"github.com/goweir/weir/store/fallback/internal/patience"
+	"github.com/goweir/weir/store/localstore"
 )
-
-// Seeder is a local store that takes over the state of a key.
-type Seeder interface {
-	// Seed sets the state of a key to m. m.At is the present instant by the clock of m.
-	Seed(m store.Memory)
-}
 
 // Store is a primary store with a local one behind it. It is safe for
 // concurrent use.
@@ -26,7 +21,7 @@ type Store struct {
 	cfg      Config
 	primary  store.Store   // the primary, or plain around one that does not restore
 	starter  store.Starter // the primary; nil: it is none
-	seeder   Seeder        // the local store; nil: it is none
+	local    *localstore.Store
 	clock    clock
 	breaker  breaker.Breaker
 	ends     patience.Ends

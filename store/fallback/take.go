@@ -19,7 +19,7 @@ func (s *Store) Take(ctx context.Context, req store.Request) (store.Decision, er
 		return store.Decision{}, err
 	}
 	if req.Hold.Asked() {
-		if _, _, err := s.holders(); err != nil {
+		if _, err := s.holder(); err != nil {
 			return store.Decision{}, err
 		}
 	}
@@ -44,15 +44,13 @@ func (s *Store) Take(ctx context.Context, req store.Request) (store.Decision, er
 // Reset implements [store.Resetter]. Both stores forget the key. It returns the first
 // error.
 func (s *Store) Reset(ctx context.Context, scope, key string) error {
-	s.memory.Forget(scope, key)
-	if r, ok := s.cfg.Local.(store.Resetter); ok {
-		if err := r.Reset(ctx, scope, key); err != nil {
-			return err
-		}
-	}
 	r, ok := s.cfg.Primary.(store.Resetter)
 	if !ok {
 		return store.ErrUnsupported
+	}
+	s.memory.Forget(scope, key)
+	if err := s.local.Reset(ctx, scope, key); err != nil {
+		return err
 	}
 	return s.within(ctx, func(ctx context.Context) error { return r.Reset(ctx, scope, key) })
 }

@@ -77,10 +77,8 @@ func TestZeroStores(t *testing.T) {
 				return nil
 			})
 		}
-		if s, ok := s.(fallback.Seeder); ok {
+		if s, ok := s.(*localstore.Store); ok {
 			try("Seed", func() error { s.Seed(memory); return nil })
-		}
-		if s, ok := s.(fallback.Keeper); ok {
 			try("Keep", func() error { s.Keep("s", "k", "id", time.Second); return nil })
 		}
 		if s, ok := s.(*redisstore.Store); ok {
