@@ -62,7 +62,7 @@ func (h *hots) of(a *ask) *hot {
 }
 
 // take decides a request for a hot key. It reports false, and has changed nothing, if the key
-// has cooled or the slot must be booked ahead.
+// has cooled.
 func (k *hot) take(a *ask, now int64, clock func() int64) (o store.Outcome, done bool) {
 	c := k.class
 	takes := a.cost > 0 && a.cost <= c.Max
@@ -79,8 +79,6 @@ func (k *hot) take(a *ask, now int64, clock func() int64) (o store.Outcome, done
 		case wait > 0 && wait <= maxLate && again:
 			now, again = clock(), false
 			continue
-		case wait > 0 && wait <= a.maxWait:
-			return o, false
 		case wait == 0 && takes:
 			c.Book(&st, now, a.cost)
 			if !k.tat.CompareAndSwap(tat, st.A) {

@@ -122,26 +122,17 @@ type ask struct {
 	charges       []store.Charge // for their limits
 	class         *class         // of the limits in the scope, if known
 	cost, reserve int64          // of the only charge
-	maxWait       int64
 }
 
-// take decides a request under one limit, given the state. It returns the earliest slot. It
-// reports false if the class is another or the slot must be booked ahead.
-func (c *class) take(a *ask, st *exact.State, now int64) (slot int64, done bool) {
-	if c != a.class && !c.is(a.charges) {
-		return 0, false
-	}
+// take decides a request under one limit, given the state. It returns the earliest slot.
+func (c *class) take(a *ask, st *exact.State, now int64) (slot int64) {
 	if a.cost == 0 || a.cost > c.Max {
-		return now, true
+		return now
 	}
-	_, slot = c.Slot(st, nil, now, min(a.cost+a.reserve, c.Max))
-	switch {
-	case slot <= now:
+	if _, slot = c.Slot(st, nil, now, min(a.cost+a.reserve, c.Max)); slot <= now {
 		c.Book(st, now, a.cost)
-	case slot-now <= a.maxWait:
-		return 0, false
 	}
-	return slot, true
+	return slot
 }
 
 // outcome returns the decision on cost units, from the state after it and their earliest

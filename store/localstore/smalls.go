@@ -30,23 +30,25 @@ type taken struct {
 }
 
 // take decides a request under one limit at t.now. found: the key is small. done is false,
-// and nothing has changed, if the limit is another or the slot must be booked ahead.
+// and nothing has changed, if the limit is another.
 func (m *smalls) take(a *ask, t *taken, clock func() int64) (found, done bool) {
 	i := m.find(a.hash, &a.id, a.class)
 	if i < 0 {
 		return false, false
 	}
 	at := &m.slots[i]
+	if t.class = m.classes[at.class].of; t.class != a.class && !t.class.is(a.charges) {
+		return true, false
+	}
 	m.hot.cool(at)
-	t.class = m.classes[at.class].of
-	t.slot, done = t.class.take(a, &at.state, t.now)
+	t.slot = t.class.take(a, &at.state, t.now)
 	if t.slot > t.now && t.slot-t.now <= maxLate && t.class.whole { // The key may have been hot.
 		t.now = m.latest(clock())
-		t.slot, done = t.class.take(a, &at.state, t.now)
+		t.slot = t.class.take(a, &at.state, t.now)
 	}
 	t.state = at.state
 	m.warm(a.hash, i)
-	return true, done
+	return true, true
 }
 
 // put makes a new key small, with its states. class is the index of its class.

@@ -16,10 +16,10 @@ func (s *Store) Take(ctx context.Context, req store.Request) (d store.Decision, 
 	if err = req.Validate(); err != nil {
 		return d, err
 	}
-	switch small := !req.Cancelable && !req.Hold.Asked() && areSmall(req.Charges); {
+	switch small := !req.Cancelable && !req.Hold.Asked() && (req.MaxWait == 0 || req.Free()) && areSmall(req.Charges); {
 	case small && len(req.Charges) == 1:
 		c := &req.Charges[0]
-		a := ask{id: s.id(c.Scope, c.Key), charges: req.Charges, cost: c.Cost, reserve: c.Reserve, maxWait: exact.MaxWait(&req)}
+		a := ask{id: s.id(c.Scope, c.Key), charges: req.Charges, cost: c.Cost, reserve: c.Reserve}
 		a.hash = s.hash(&a.id)
 		if o, done, err := s.takeSmall(&a); done {
 			if err == nil {

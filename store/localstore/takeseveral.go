@@ -38,9 +38,16 @@ func (s *Store) takeSeveral(req *store.Request) (d store.Decision, done bool, er
 	now := s.now()
 	sh.mu.Lock()
 	b.verdict.Now = sh.small.latest(now)
-	found, done := b.take(&sh.small, req)
-	if !found {
+	switch c, first, further := sh.small.get(b.hash, &b.id); {
+	case c == nil:
 		done, err = s.severalNew(sh, &b, req)
+	case c.is(b.charges):
+		b.class, b.states[0], done = c, *first, true
+		copy(b.states[1:], further)
+		if b.decide(req); b.verdict.Allowed {
+			*first = b.states[0]
+			copy(further, b.states[1:])
+		}
 	}
 	sh.mu.Unlock()
 	if !done || err != nil {
@@ -76,26 +83,8 @@ func (s *Store) severalNew(sh *shard, b *several, req *store.Request) (done bool
 	return true, nil
 }
 
-// take decides a request. found: the key is small. done is false, and nothing has
-// changed, if the limits are others or the slot is to be booked ahead.
-func (b *several) take(m *smalls, req *store.Request) (found, done bool) {
-	c, first, further := m.get(b.hash, &b.id)
-	if c == nil || !c.is(b.charges) {
-		return c != nil, false
-	}
-	b.class, b.states[0] = c, *first
-	copy(b.states[1:], further)
-	done = b.decide(req)
-	if done && b.verdict.Allowed {
-		*first = b.states[0]
-		copy(further, b.states[1:])
-	}
-	return true, done
-}
-
-// decide sets the verdict and the states after it. It reports false if the slot is to
-// be booked ahead.
-func (b *several) decide(req *store.Request) (done bool) {
+// decide sets the verdict and the states after it.
+func (b *several) decide(req *store.Request) {
 	charges, now := req.Charges, b.verdict.Now
 	look := req.Free() || req.NeverFits() >= 0
 	slot := now
@@ -108,15 +97,9 @@ func (b *several) decide(req *store.Request) (done bool) {
 		}
 	}
 	b.verdict.Slot, b.verdict.Allowed = slot, !look && slot == now
-	switch {
-	case b.verdict.Allowed:
-		for i := range charges {
-			if cost := charges[i].Cost; cost > 0 {
-				b.class.at(i).Book(&b.states[i], now, cost)
-			}
+	for i := 0; b.verdict.Allowed && i < len(charges); i++ {
+		if cost := charges[i].Cost; cost > 0 {
+			b.class.at(i).Book(&b.states[i], now, cost)
 		}
-	case !look && slot-now <= exact.MaxWait(req):
-		return false
 	}
-	return true
 }

@@ -40,8 +40,8 @@ func (s *Store) takeNew(sh *shard, a *ask, t *taken) (done bool, err error) {
 		return false, nil
 	}
 	t.class = c
-	if t.slot, done = c.take(a, &t.state, t.now); t.state == (exact.State{}) {
-		return done, nil // Nothing was booked.
+	if t.slot = c.take(a, &t.state, t.now); t.state == (exact.State{}) {
+		return true, nil // Nothing was booked.
 	}
 	if !s.makeRoom(1, t.now) {
 		return true, ErrFull
