@@ -28,7 +28,7 @@ type level struct {
 
 func (c *charger) init(cfg *Config) {
 	c.cfg, c.levels = cfg, make([]level, 1+len(cfg.Levels))
-	for i, l := range slices.Concat([]Level{{Limiter: cfg.Limiter, Limits: cfg.Limits}}, cfg.Levels) {
+	for i, l := range slices.Concat([]Level{{Limiter: cfg.Limiter, Key: cfg.Key, Limits: cfg.Limits}}, cfg.Levels) {
 		limits := l.Limiter.Config().Limits
 		for j, limit := range limits {
 			limits[j] = limit.WithName(limit.Policy())

@@ -48,7 +48,7 @@ func (g *Guard) Check(w http.ResponseWriter, r *http.Request) (*http.Request, bo
 	if g.cfg.Skip != nil && g.cfg.Skip(r) || g.cfg.PassPreflights && preflight(r) {
 		return r, true
 	}
-	key, passes := g.cfg.identify(w, r, &g.charger.levels[0].seen)
+	key, passes := g.charger.identify(w, r)
 	if key == "" {
 		return r, passes
 	}

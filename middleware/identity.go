@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 
@@ -18,45 +19,49 @@ var (
 	malformed    = answer.Problem{Status: http.StatusBadRequest, Detail: "The request says in no valid form, or more than once, who it is from."}
 )
 
-// withoutKey returns the refusal of a request for which a key function returned
-// err, and whether the function failed, which is an error for OnError.
-func withoutKey(err error) (p answer.Problem, failed bool) {
-	switch {
-	case errors.Is(err, weir.ErrConfig):
-	case errors.Is(err, weir.ErrMalformedKey):
-		return malformed, false
-	case errors.Is(err, weir.ErrNoKey):
-		return unidentified, false
-	}
-	return broken, true
-}
-
-// askKey returns a key that is not empty, or an error.
-func askKey(r *http.Request, f weir.KeyFunc) (string, error) {
-	key, err := f(r)
+// keyOf returns the key that a request counts under on a level. Without one it returns the
+// refusal and the key function's error. The refusal is broken if the function failed, and the
+// error one for OnError.
+func (c *charger) keyOf(r *http.Request, l *level) (key string, p *answer.Problem, err error) {
+	key, err = l.Key(r)
 	if err == nil && key == "" {
 		err = weir.ErrNoKey
 	}
-	return key, err
+	switch {
+	case err == nil:
+		l.seen.found()
+		return key, nil, nil
+	case errors.Is(err, weir.ErrConfig):
+	case errors.Is(err, weir.ErrMalformedKey):
+		return "", &malformed, err
+	case errors.Is(err, weir.ErrNoKey):
+		if l.seen.missed() {
+			never := ErrNeverIdentified
+			if l != &c.levels[0] {
+				never = fmt.Errorf("level %s: %w", l.Limiter.Name(), never)
+			}
+			c.cfg.OnError(r, never)
+		}
+		return "", &unidentified, err
+	}
+	return "", &broken, &fault{kindKey, err}
 }
 
 // identify returns the key that a request counts under. Without one it returns
 // whether the request passes, and has answered if not.
-func (cfg *Config) identify(w http.ResponseWriter, r *http.Request, seen *identities) (key string, passes bool) {
-	key, err := askKey(r, cfg.Key)
-	if err == nil {
-		seen.found()
-		return key, true
-	}
-	p, failed := withoutKey(err)
+func (c *charger) identify(w http.ResponseWriter, r *http.Request) (key string, passes bool) {
+	cfg := c.cfg
+	key, without, err := c.keyOf(r, &c.levels[0])
 	switch {
-	case failed && deadline.Ended(r.Context()) != nil:
+	case err == nil:
+		return key, true
+	case without == &broken && deadline.Ended(r.Context()) != nil:
 		return "", cfg.refuse(w, r, &ended)
-	case failed:
-		cfg.OnError(r, &fault{kindKey, err})
-	case p == unidentified && seen.missed():
-		cfg.OnError(r, ErrNeverIdentified)
+	case without == &broken:
+		cfg.OnError(r, err)
+		err = errors.Unwrap(err)
 	}
+	p := *without
 	var instead NoKey
 	if cfg.OnNoKey != nil && !errors.Is(err, weir.ErrConfig) {
 		instead = cfg.OnNoKey(r, err)

@@ -1,7 +1,6 @@
 package middleware
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -30,9 +29,13 @@ func (c *charger) levelsOf(r *http.Request, m *mark, own string, named levels) (
 		l, key, cost := &c.levels[i], own, units
 		if i > 0 {
 			var p *answer.Problem
-			if key, p, err = c.keyOf(r, l); p != nil {
+			switch key, p, err = c.keyOf(r, l); {
+			case p == &broken:
 				return nil, p, err
+			case p != nil && (p != &unidentified || !l.SkipNoKey):
+				return nil, p, nil
 			}
+			key = bounded(key)
 		}
 		if key == "" || hasPassed(r.Context(), l.Limiter, key, c.cfg.OnStoreFailure) {
 			continue
@@ -53,27 +56,6 @@ func (c *charger) levelsOf(r *http.Request, m *mark, own string, named levels) (
 		named = named.add(l.Limiter.Name(), key, limits)
 	}
 	return named, nil, nil
-}
-
-// keyOf returns the key that a request counts under; "" if the level does not count it. Or
-// it returns a problem, with the error for OnError, if any.
-func (c *charger) keyOf(r *http.Request, l *level) (string, *answer.Problem, error) {
-	key, err := askKey(r, l.Key)
-	if err == nil {
-		l.seen.found()
-		return bounded(key), nil, nil
-	}
-	p, failed := withoutKey(err)
-	switch {
-	case failed:
-		return "", &p, &fault{kindKey, err}
-	case p == unidentified && l.seen.missed():
-		c.cfg.OnError(r, fmt.Errorf("level %s: %w", l.Limiter.Name(), ErrNeverIdentified))
-	}
-	if p == unidentified && l.SkipNoKey {
-		return "", nil, nil
-	}
-	return "", &p, nil
 }
 
 // add adds the limits of a level, under names that no narrower level has.

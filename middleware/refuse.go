@@ -8,7 +8,7 @@ import (
 	"github.com/goweir/weir/internal/deadline"
 )
 
-// The refusals that no limit causes. See withoutKey for requests without a key.
+// The refusals that no limit causes. See keyOf for requests without a key.
 var (
 	blocked     = answer.Problem{Status: http.StatusForbidden, Detail: "The sender of the request is blocked."}
 	broken      = answer.Problem{Status: http.StatusInternalServerError, Detail: "The request could not be checked against its limits."}
