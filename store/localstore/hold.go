@@ -66,3 +66,16 @@ func (s *Store) held(scope, key string, change func(l *leases, now int64)) {
 	}
 	s.changed(sh, e, now)
 }
+
+// Reset implements [store.Resetter]. It forgets the key's leases too.
+func (s *Store) Reset(ctx context.Context, scope, key string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	sh, k := s.lockKey(scope, key)
+	defer sh.mu.Unlock()
+	if e := s.entry(sh, k); e != nil {
+		s.remove(sh, e)
+	}
+	return nil
+}

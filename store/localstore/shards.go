@@ -1,7 +1,6 @@
 package localstore
 
 import (
-	"crypto/rand"
 	"hash/maphash"
 	"math/bits"
 	"sync/atomic"
@@ -24,11 +23,6 @@ type shards struct {
 	max    int64
 	count  atomic.Int64  // of keys
 	next   atomic.Uint32 // where the search for room goes on
-}
-
-func (s *shards) init(maxKeys int) {
-	s.max = int64(maxKeys)
-	rand.Read(s.secret[:])
 }
 
 // id returns the stored name of a key.
@@ -107,15 +101,6 @@ func (s *shards) keep(sh *shard, e *entry, now int64) bool {
 func (s *shards) remove(sh *shard, e *entry) {
 	sh.remove(e)
 	s.count.Add(-1)
-}
-
-// forget forgets a key.
-func (s *shards) forget(scope, key string) {
-	sh, k := s.lockKey(scope, key)
-	defer sh.mu.Unlock()
-	if e := s.entry(sh, k); e != nil {
-		s.remove(sh, e)
-	}
 }
 
 // changed computes when a changed entry lapses, and forgets an entry that has lapsed.

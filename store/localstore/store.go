@@ -20,7 +20,7 @@
 package localstore
 
 import (
-	"context"
+	"crypto/rand"
 	"errors"
 	"strconv"
 	"sync/atomic"
@@ -74,22 +74,14 @@ func New(cfg Config) (*Store, error) {
 	}
 	s := &Store{start: time.Now()}
 	s.epoch = max(s.start.UnixNano(), 0) // A clock that was never set may be before the epoch.
-	s.init(cfg.MaxKeys)
+	s.max = int64(cfg.MaxKeys)
+	rand.Read(s.secret[:])
 	return s, nil
 }
 
 // now returns the time in whole microseconds since the Unix epoch. Under the lock of a
 // key it never goes back.
 func (s *Store) now() int64 { return (s.epoch + int64(time.Since(s.start))) / 1000 }
-
-// Reset implements [store.Resetter]. It forgets the key's leases too.
-func (s *Store) Reset(ctx context.Context, scope, key string) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	s.forget(scope, key)
-	return nil
-}
 
 // Keys returns the number of keys, including lapsed ones that are not forgotten yet.
 func (s *Store) Keys() int { return int(s.count.Load()) }
