@@ -84,7 +84,7 @@ type TransportConfig struct {
 // The Timeout of an http.Client is a deadline too. The deprecated Cancel field of a
 // request does not end a wait. Each call of RoundTrip is charged, a redirect with the
 // key of its new URL. Code that retries belongs around a Transport: inside, all its
-// attempts are charged once.
+// attempts are charged once, like those of net/http after a kept connection died.
 //
 // # Upstream limits
 //

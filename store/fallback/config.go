@@ -85,7 +85,7 @@ type Config struct {
 	// It runs on the goroutine of a call or a probe, so it must be quick. It may use the
 	// store. weir.ObserveFallback turns changes into events of a weir.Hook. Nil: no call.
 	OnChange func(Change)
-	// Logger logs each change, and the first decision without the primary. Nil:
+	// Logger logs each change, losses, and the first decision without the primary. Nil:
 	// slog.Default().
 	Logger *slog.Logger
 }

@@ -16,7 +16,7 @@ func (s *Store) decide(ctx context.Context, req *store.Request, cause error) (st
 	policy := s.cfg.policy(req.Charges)
 	s.alone.Do(func() {
 		_, last := s.breaker.Away()
-		s.cfg.Logger.Warn("weir: the primary store can't decide a call", "policy", policy, "error", cmp.Or(cause, last))
+		s.cfg.Logger.Warn("weir: the primary store can't decide a call", "policy", policy, "replicas", s.cfg.replicas(), "error", cmp.Or(cause, last))
 	})
 	if policy == Open {
 		return open(req), nil

@@ -31,7 +31,7 @@ func New(cfg Config) (*Store, error) {
 // tell logs a change and passes it to OnChange.
 func (s *Store) tell(c Change) {
 	if c.Err != nil {
-		s.cfg.Logger.Warn("weir: the primary store is away", "error", c.Err, "after", c.After)
+		s.cfg.Logger.Warn("weir: the primary store is away", "error", c.Err, "after", c.After, "replicas", s.cfg.replicas())
 	} else {
 		s.cfg.Logger.Info("weir: the primary store is back", "after", c.After)
 	}

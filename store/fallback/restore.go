@@ -100,12 +100,16 @@ const (
 )
 
 // lost notes that the primary has lost the keys of a call. It starts a search, at most once a
-// second: a primary that evicts keys loses one after the other.
+// second: a primary that evicts keys loses one after the other. A loss after a quiet minute is
+// logged.
 func (s *Store) lost(req *store.Request) {
 	s.memory.Lose(req.Charges, req.Seen)
 	s.losses.Add(1)
 	now := s.clock.read().UnixMicro()
 	if last := s.lostAt.Load(); now-last > 1_000_000 && s.lostAt.CompareAndSwap(last, now) {
+		if now-last > 60_000_000 {
+			s.cfg.Logger.Warn("weir: the primary store has lost states, and gets them again", "limiter", req.Charges[0].Scope)
+		}
 		s.restoreAll(0)
 	}
 }

@@ -43,10 +43,45 @@ func TestFirstDecisionWithoutThePrimaryIsLogged(t *testing.T) {
 				p.set(nil, 0) // so that probes end
 				time.Sleep(time.Hour)
 				want := min(1, len(tt.want))
-				if n := strings.Count(got, "level=WARN msg=\"weir: the primary store can't decide a call\" policy=local"); n != want || !strings.Contains(got, tt.want) {
+				if n := strings.Count(got, "level=WARN msg=\"weir: the primary store can't decide a call\" policy=local replicas=1"); n != want || !strings.Contains(got, tt.want) {
 					t.Errorf("logged %q, want %d lines with %q", got, want, tt.want)
 				}
 			})
 		})
 	}
+}
+
+// TestLossIsLogged: a primary that loses all its keys at once makes one line, and one that
+// loses keys again and again one line a minute at most.
+func TestLossIsLogged(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		p := newPrimary(t)
+		s := open(t, fallback.Config{Primary: p, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		want := func(n int) {
+			t.Helper()
+			synctest.Wait()
+			if got := strings.Count(log.String(), `level=WARN msg="weir: the primary store has lost states, and gets them again" limiter=`); got != n {
+				t.Errorf("logged %q, want %d lines", log.String(), n)
+			}
+		}
+		call := func() {
+			for _, key := range []string{"a", "b"} {
+				take(t, s, charge(key, 1, store.Per(5, time.Hour)))
+			}
+		}
+		call()
+		want(0)
+		for range 30 {
+			p.forget(t)
+			time.Sleep(2 * time.Second)
+			call()
+		}
+		want(1)
+		time.Sleep(2 * time.Minute)
+		p.forget(t)
+		call()
+		want(2)
+	})
 }
