@@ -107,7 +107,8 @@ func (p *pace) merge() {
 	p.left = slices.Delete(p.left, half/2, half)
 }
 
-// free returns when a slot that comes at the instant at may leave.
+// free returns when a slot that comes at the instant at may leave: whole microseconds later, as
+// slots are apart.
 func (p *pace) free(limits []store.Limit, cost int64, at, now time.Time) time.Time {
 	slack := p.slack(now)
 	if slack == 0 || cost == 0 {
@@ -117,10 +118,8 @@ func (p *pace) free(limits []store.Limit, cost int64, at, now time.Time) time.Ti
 	for i := range limits {
 		free = later(free, p.under(&limits[i], cost))
 	}
-	if most := at.Add(2 * slack); free.After(most) {
-		return most
-	}
-	return free
+	held := min(free.Sub(at), 2*slack)
+	return at.Add((held + time.Microsecond - 1).Truncate(time.Microsecond))
 }
 
 // under returns when a limit admits a cost after the departures.
