@@ -307,14 +307,17 @@ func (t *trial) Errorf(format string, args ...any) {
 
 func (t *trial) Error(args ...any) { t.Errorf("%s", fmt.Sprint(args...)) }
 
+// forCalm is how long a busy machine may take to have a moment without stalls.
+const forCalm = 2 * time.Minute
+
 // calmly tells a story. A stall of the machine makes a probe of one process fail, so a story
-// with a fault and a stall is told again, three times in all.
+// with a fault and a stall is told again, three times in all, or forCalm.
 func calmly(t testing.TB, story func(t testing.TB, watch *stalls)) {
 	t.Helper()
-	for try := 1; ; try++ {
+	for try, begun := 1, time.Now(); ; try++ {
 		one, watch, from := &trial{TB: t}, watchStalls(t), time.Now()
 		story(one, watch)
-		if stall := watch.longest(from, time.Now()); len(one.faults) > 0 && stall > 20*time.Millisecond && try < 3 {
+		if stall := watch.longest(from, time.Now()); len(one.faults) > 0 && stall > 20*time.Millisecond && (try < 3 || time.Since(begun) < forCalm) {
 			t.Logf("again, as a stall took %v: %q", stall, one.faults)
 			continue
 		}
