@@ -59,6 +59,25 @@ func TestDialectOfHost(t *testing.T) {
 	}
 }
 
+// TestUncheckedDialects: keys that Check refuses change nothing.
+func TestUncheckedDialects(t *testing.T) {
+	t.Parallel()
+	other := fixed{{Limit: 1, Remaining: 1, Reset: -1}}
+	for key, d := range map[string]upstream.Dialect{"api.example.com": nil, "*.example.com": nil, "*example.com": other, "*": other} {
+		t.Run(key, func(t *testing.T) {
+			r := &upstream.Reader{Dialects: map[string]upstream.Dialect{key: d}}
+			resp := response(200, "X-RateLimit-Limit", "99")
+			resp.Request = &http.Request{URL: &url.URL{Scheme: "https", Host: "api.example.com"}}
+			if r.Check() == nil {
+				t.Error("Check has nothing to say")
+			}
+			if got := r.Read(resp, date).Limit; got != 99 {
+				t.Errorf("a limit of %d, want 99", got)
+			}
+		})
+	}
+}
+
 func TestDialectThatLies(t *testing.T) {
 	t.Parallel()
 	lies := fixed{

@@ -101,9 +101,9 @@ func (r *Reader) ReadAll(resp *http.Response, now time.Time) (Signal, []Budget) 
 		peek(resp)
 	}
 	date := dateOf(resp.Header, now)
-	var budgets []Budget
-	for _, b := range r.dialect(resp).Budgets(resp.Header, date) {
-		budgets = append(budgets, b.sane())
+	budgets := slices.Clone(r.dialect(resp).Budgets(resp.Header, date))
+	for i := range budgets {
+		budgets[i] = budgets[i].sane()
 	}
 	slices.SortFunc(budgets, compare)
 	rates := r.rates(budgets)
@@ -186,8 +186,8 @@ func (r *Reader) dialect(resp *http.Response) Dialect {
 	var found Dialect = Common{}
 	longest := 0
 	for pattern, d := range r.Dialects {
-		end, ok := strings.CutPrefix(pattern, "*")
-		if ok && strings.HasSuffix(host, end) && len(end) > longest {
+		end := strings.TrimPrefix(pattern, "*")
+		if d != nil && strings.HasPrefix(pattern, "*.") && strings.HasSuffix(host, end) && len(end) > longest {
 			found, longest = d, len(end)
 		}
 	}
