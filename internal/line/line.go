@@ -205,10 +205,13 @@ func (q *line) move(c store.Clock, looked time.Time) {
 	later, now := false, time.Now()
 	q.slots = slices.DeleteFunc(q.slots, func(s *Slot) bool {
 		at, w := s.At, s.owner
-		if s.move(c, looked) {
+		switch lost := s.move(c, looked); {
+		case lost:
 			w.back = q.giveBack(w.ctx, s)
 			q.end(w)
-		} else if later = later || s.At.After(at); s.At.Before(at) {
+		case s.At.After(at):
+			later = true
+		case s.At.Before(at):
 			q.shard.pace(q.id.Key, now).answered(now.Sub(s.At), now)
 		}
 		return s.lost
