@@ -50,11 +50,12 @@
 //
 // [Open] reads the file again and again and swaps all limits at once. While the file
 // is missing or wrong the last good limits hold, and the log reports it once: an
-// alert comes from a [slog.Handler], or from [File.Err] in a health check. Reading, unlike a system's events, works the same on every file system, and
-// with every way of replacing a file: written in place, renamed over, or a symbolic
-// link that moves, as with the ConfigMaps of Kubernetes. Replace a file by renaming:
-// a file that is written in place, slower than the interval, may be right before it
-// is complete.
+// alert comes from a [slog.Handler], or from [File.Err] in a health check.
+//
+// Reading, unlike a system's events, works the same on every file system, and with every
+// way of replacing a file: written in place, renamed over, or a symbolic link that moves,
+// as with the ConfigMaps of Kubernetes. Replace a file by renaming: a file that is written
+// in place, slower than the interval, may be right before it is complete.
 //
 // The used share carries over to changed limits, as in [weir.Limiter.AllowLimits]. No
 // memory is used per user: a lookup is in two maps that are as large as the file.
