@@ -192,6 +192,57 @@ func TestResumeFreesThoseWhoWait(t *testing.T) {
 	})
 }
 
+// fewTakes is a local store that decides a number of times.
+type fewTakes struct {
+	*localstore.Store
+	left atomic.Int64
+}
+
+func (s *fewTakes) Take(ctx context.Context, req store.Request) (store.Decision, error) {
+	if s.left.Add(-1) < 0 {
+		return store.Decision{}, errors.New("no decisions are left")
+	}
+	return s.Store.Take(ctx, req)
+}
+
+// TestResumeOfWindows: a Resume moves slots out of their windows. The calls book again in that
+// instant, a few times at most, although the new state of the key has no clock.
+func TestResumeOfWindows(t *testing.T) {
+	t.Parallel()
+	algorithms := []store.Algorithm{weir.GCRA, weir.SlidingWindow, weir.SlidingCounter, weir.FixedWindow, weir.AlignedWindow}
+	const calls = 3
+	for _, a := range algorithms {
+		for _, b := range algorithms {
+			t.Run(a.String()+" and "+b.String(), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					s := &fewTakes{Store: localStore(t)}
+					s.left.Store(calls * calls)
+					l := onLocal(t, weir.Config{Store: s, Limits: []weir.Limit{weir.Per(1, 2*time.Second).By(a), weir.PerSecond(4).By(b)}})
+					time.Sleep(time.Second)
+					if err := l.Pause(t.Context(), "key", 1500*ms); err != nil {
+						t.Fatal(err)
+					}
+					n := newLine(l)
+					for i := range calls {
+						n.join(t.Context(), i, "key")
+					}
+					time.Sleep(500 * ms)
+					if err := l.Resume(t.Context(), "key"); err != nil {
+						t.Fatal(err)
+					}
+					n.wg.Wait()
+					for i := range calls {
+						if o, _ := n.get(i); o.err != nil || o.after > 7*time.Second {
+							t.Errorf("call %d ended after %v: %v", i, o.after, o.err)
+						}
+					}
+				})
+			})
+		}
+	}
+}
+
 // TestPauseBeyondTheLongestWait refuses waiting calls at once, with the pause as reason.
 func TestPauseBeyondTheLongestWait(t *testing.T) {
 	t.Parallel()

@@ -20,7 +20,8 @@ type Call struct {
 	lines   *Lines
 	shard   *shard
 	id      ID
-	counted bool // against Max
+	counted bool          // against Max
+	heard   store.Instant // when the last brake was set that moved its slot; 0: none
 	back    <-chan struct{}
 }
 
@@ -50,10 +51,8 @@ func (c *Call) Exit() {
 func (c *Call) Goes(limits []store.Limit, now time.Time) bool {
 	c.shard.mu.Lock()
 	defer c.shard.mu.Unlock()
-	if q := c.shard.lines[c.id]; q != nil {
-		if first := q.arrivals.Front(); first != nil && first.Value.(*waiter).arrival < c.Arrival {
-			return false
-		}
+	if q := c.shard.lines[c.id]; q != nil && q.arrivals.Len() > 0 && q.arrivals.Front().Value.(*waiter).arrival < c.Arrival {
+		return false
 	}
 	p := c.shard.pace(c.id.Key, now)
 	p.answered(c.Took, now)
@@ -99,8 +98,7 @@ func (c *Call) Wait(ctx context.Context, s *Slot, bound time.Time) (used *Slot, 
 	case <-w.wake:
 	case <-ctx.Done():
 	}
-	used, c.back = q.result(w)
-	if used != nil {
+	if used, c.back, c.heard = q.result(w); used != nil {
 		return used, false, nil
 	}
 	c.counted = true
@@ -121,6 +119,7 @@ func (c *Call) join(w *waiter, s *Slot) *line {
 	c.shard.mu.Lock()
 	defer c.shard.mu.Unlock()
 	q := c.shard.line(c.lines, c.id)
+	s.from = max(s.from, c.heard+1) // It was booked after that brake.
 	q.add(w, s)
 	if h := &c.shard.heard; h.key == c.id.Key && s.precedes(h.clock) {
 		q.move(h.clock, time.Time{}) // The message came before the store's answer.

@@ -58,8 +58,7 @@ func (q *line) add(w *waiter, s *Slot) {
 func (q *line) leave(w *waiter) {
 	end := len(q.slots) - 1
 	last := q.slots[end]
-	q.slots[end] = nil
-	q.slots = q.slots[:end]
+	q.slots = slices.Delete(q.slots, end, end+1)
 	if last != w.slot {
 		w.slot.owner, last.owner.slot = last.owner, w.slot
 	}
@@ -180,8 +179,9 @@ func (q *line) fire() (since time.Time) {
 }
 
 // result returns the slot in which a waiter was admitted. A waiter whose context has ended
-// leaves without a slot, unless its slot has come. back is closed when its slot is back.
-func (q *line) result(w *waiter) (used *Slot, back <-chan struct{}) {
+// leaves without a slot, unless its slot has come. back is closed when its slot is back, and
+// heard is when the last brake was set that moved its slot.
+func (q *line) result(w *waiter) (used *Slot, back <-chan struct{}, heard store.Instant) {
 	q.shard.mu.Lock()
 	defer q.shard.mu.Unlock()
 	if w.slot != nil && w.ctx.Err() != nil {
@@ -196,7 +196,7 @@ func (q *line) result(w *waiter) (used *Slot, back <-chan struct{}) {
 		}
 		q.advance()
 	}
-	return w.used, w.back
+	return w.used, w.back, w.heard
 }
 
 // move moves all slots by a clock. A waiter books again if its slot is lost, or is now too

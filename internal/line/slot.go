@@ -41,6 +41,7 @@ type waiter struct {
 	excess  time.Duration   // by which its slot leaves too late for it; 0: it does not
 	back    <-chan struct{} // closed when the slot that it gave up is back; nil: none
 	wake    chan struct{}   // closed when it is out of the line
+	heard   store.Instant   // when the last brake was set that moved its slot
 	place   *list.Element   // in line.arrivals
 }
 
@@ -108,7 +109,7 @@ func (s *Slot) move(c store.Clock, looked time.Time) (lost bool) {
 		return s.lost
 	}
 	before := s.Comes
-	s.from, s.Clock, s.Comes = c.Set(), c, c.Real(s.own)
+	s.from, s.owner.heard, s.Clock, s.Comes = c.Set(), c.Set(), c, c.Real(s.own)
 	s.At = s.booked.Add(time.Duration(s.Comes-s.granted) * time.Microsecond)
 	switch {
 	case s.Comes == before: // A message may come twice.
