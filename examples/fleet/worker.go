@@ -16,6 +16,7 @@ import (
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/examples/internal/sharedredis"
+	"github.com/goweir/weir/store/fallback"
 	"github.com/goweir/weir/store/redisstore"
 )
 
@@ -57,11 +58,15 @@ func work(in io.Reader, out io.Writer) error {
 	if err := dec.Decode(&j); err != nil {
 		return fmt.Errorf("no job: %w", err)
 	}
-	store, err := redisstore.Open(j.Redis, redisstore.Config{})
+	redis, err := redisstore.Open(j.Redis, redisstore.Config{})
 	if err != nil {
 		return err
 	}
-	defer func() { _ = store.Close() }()
+	defer func() { _ = redis.Close() }()
+	store, err := fallback.New(fallback.Config{Primary: redis, Replicas: workers})
+	if err != nil {
+		return err
+	}
 	w, err := newWorker(j, store)
 	if err != nil {
 		return err
@@ -119,7 +124,7 @@ func (w *worker) run(ctx context.Context) outcome {
 						w.outcome.Failed++
 						w.outcome.Failure = err.Error()
 						w.mu.Unlock()
-						time.Sleep(100 * time.Millisecond) // without Redis calls fail at once
+						time.Sleep(100 * time.Millisecond) // a failure may come at once
 					}
 				}
 			})
