@@ -129,7 +129,8 @@ const (
 	// A client that waits for t when r is 0 is never refused. Neither is a client that
 	// keeps to q units in w seconds, except under a SlidingCounter, which counts units
 	// of one window through the next, less and less. There t is up to twice w. Otherwise
-	// t is at most w, and r at most q, unless the key is paused or Settle made debt.
+	// t is at most w, and r at most q, unless the key is paused or Settle made debt. The
+	// response to a request that cost 0 then may have a t that is too early.
 	HeadersDraft11 HeaderStyle = iota
 	// HeadersX sets X-RateLimit-Limit, X-RateLimit-Remaining and X-RateLimit-Reset,
 	// the last as t above, of one limit: of a refusal the binding one, otherwise
@@ -140,8 +141,7 @@ const (
 	HeadersXEpoch
 	// HeadersDraft6 sets RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset
 	// (seconds from now) of one limit, as HeadersX does, and RateLimit-Policy with
-	// every limit in the form of that draft, as
-	// `2;w=60`: for clients that can't read HeadersDraft11 yet.
+	// every limit, as `2;w=60`: for clients that can't read HeadersDraft11 yet.
 	HeadersDraft6
 	// HeadersNone sets none.
 	HeadersNone
