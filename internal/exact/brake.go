@@ -1,6 +1,7 @@
 package exact
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 
@@ -45,9 +46,7 @@ func (k *Key) Brake(charges []store.Charge, b *store.Brake, now int64) *Move {
 	if moved && k.Queue.Tag != 0 {
 		k.Queue.Seq++
 	}
-	if k.Born == 0 {
-		k.Born = now
-	}
+	k.Born = cmp.Or(k.Born, now)
 	return m
 }
 
@@ -82,15 +81,13 @@ func (k *Key) first(now int64) int64 {
 // apart returns the distance of the slots ahead as a fraction: Cost emission intervals. num
 // is 0 if they lie differently far apart.
 func (k *Key) apart() (num, den int64) {
-	if k.Queue.Cost == 0 || len(k.Parts) != 1 {
-		return 0, 1
+	if len(k.Parts) == 1 {
+		p := &k.Parts[0].Rule.Pace
+		if hi, lo := bits.Mul64(uint64(k.Queue.Cost), uint64(p.Num)); hi == 0 && lo > 0 && lo <= math.MaxInt64 {
+			return int64(lo), p.Den
+		}
 	}
-	p := &k.Parts[0].Rule.Pace
-	hi, lo := bits.Mul64(uint64(k.Queue.Cost), uint64(p.Num))
-	if hi > 0 || lo > math.MaxInt64 {
-		return 0, 1
-	}
-	return int64(lo), p.Den
+	return 0, 1
 }
 
 // Ahead returns the first and the last slot ahead, by the store's clock, and the number of
@@ -104,11 +101,14 @@ func (k *Key) Ahead(now int64) (first, last, bookings int64) {
 	return max(k.Clock.Real(first), now), max(k.Clock.Real(last), now), k.bookings(first, last)
 }
 
-// bookings counts the bookings of slots from first to last.
+// bookings counts the bookings of slots from first to last; -1: the state does not know all.
 func (k *Key) bookings(first, last int64) int64 {
 	if k.logs() > 0 {
-		count := int64(0)
-		for n := k.Log.search(k.Log.First, func(n int64) bool { return k.Log.at(n) >= first }); n < k.Log.end(); n++ {
+		n, count := k.Log.search(k.Log.First, func(n int64) bool { return k.Log.at(n) >= first }), int64(0)
+		if k.logs() < len(k.Parts) && n == k.Log.First && (n == k.Log.end() || k.Log.at(n) > first) {
+			return -1 // The log may be younger than bookings ahead.
+		}
+		for ; n < k.Log.end(); n++ {
 			if k.Log.sum(n) != k.Log.sum(n+1) { // Else the booking was given back.
 				count++
 			}
@@ -117,8 +117,8 @@ func (k *Key) bookings(first, last int64) int64 {
 	}
 	num, den := k.apart()
 	distance := last - first + num/den/2 // Slots are rounded.
-	if hi, _ := bits.Mul64(uint64(distance), uint64(den)); hi >= uint64(num) {
-		return -1
+	if hi, _ := bits.Mul64(uint64(distance), uint64(den)); hi >= uint64(num) || first < k.Queue.First {
+		return -1 // Calls of a burst may stand before the queue.
 	}
 	n, _ := MulDiv(distance, den, num)
 	return n + 1
