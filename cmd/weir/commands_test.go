@@ -353,6 +353,18 @@ func TestCluster(t *testing.T) {
 			t.Errorf("%v: %d: %s%s", args, got.code, got.out, got.errs)
 		}
 	}
+	for i := range 9 { // Other masters have most of these keys.
+		key := fmt.Sprint("api:user:", i)
+		for _, args := range [][]string{{"explain", key}, {"explain", key, "--json"}, {"peek", key}} {
+			got := runOn(t.Context(), one, args...)
+			if got.code == 0 && got.errs == "" {
+				continue
+			}
+			if got.code != 3 || got.out != "" || !strings.HasPrefix(got.errs, "weir: inspect: MOVED ") || !strings.HasSuffix(got.errs, ": weir doctor says what is wrong\n") {
+				t.Errorf("%v: %d: %s%s", args, got.code, got.out, got.errs)
+			}
+		}
+	}
 	if got := runOn(t.Context(), url, "pause", "api:user:3", "1m"); got.code != 0 {
 		t.Errorf("%d: %s%s", got.code, got.out, got.errs)
 	}

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/goweir/weir/internal/inspect"
+	"github.com/goweir/weir/store/redisstore"
 	"github.com/spf13/cobra"
 )
 
@@ -52,7 +54,7 @@ func (p *page) peek(k *inspect.Key) {
 }
 
 // newLook completes a command that shows one key. Its exit code is 1 if found reports so.
-// shows says that the text has the error of an unreadable key, which otherwise ends the command.
+// shows says that the text has the error of a foreign state, which otherwise ends the command.
 func newLook(c *cobra.Command, shows bool, text func(p *page, k *inspect.Key), found func(k *inspect.Key) bool) *cobra.Command {
 	var conn connection
 	conn.flags(c)
@@ -60,7 +62,7 @@ func newLook(c *cobra.Command, shows bool, text func(p *page, k *inspect.Key), f
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		return conn.with(func(s *session) error {
 			k, err := s.find(cmd.Context(), args[0])
-			if err == nil && !shows {
+			if err == nil && !(shows && errors.Is(k.Err, redisstore.ErrState)) {
 				err = k.Err
 			}
 			if err != nil {
