@@ -418,3 +418,24 @@ func TestCounters(t *testing.T) {
 		}
 	}
 }
+
+// TestLongLogs: a listing reads the last part of a long log, and says so. weir explain reads all.
+func TestLongLogs(t *testing.T) {
+	t.Parallel()
+	url := "redis://" + redistest.Start(t).Addr + patience
+	s, err := redisstore.Open(url, redisstore.Config{})
+	must(t, err)
+	defer s.Close()
+	l, err := weir.New(weir.Config{Store: s, Name: "log", Limits: []weir.Limit{weir.Per(1000, time.Hour).By(weir.SlidingWindow)}})
+	must(t, err)
+	for range 900 {
+		_, err := l.Allow(t.Context(), "long")
+		must(t, err)
+	}
+	for command, want := range map[string]string{"keys": "900/1000  1000/1h  -        now   long log  log:long", "explain log:long": ": 900 of 1000 units are used."} {
+		got := runOn(t.Context(), url, strings.Fields(command)...)
+		if long := strings.Contains(got.out, "long log"); got.code != 0 || !strings.Contains(got.out, want) || long != (command == "keys") {
+			t.Errorf("%s: %d: %s%s", command, got.code, got.out, got.errs)
+		}
+	}
+}

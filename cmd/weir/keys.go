@@ -24,7 +24,8 @@ const listHelp = `
   WAITING  calls whose slots are booked ahead, ? if the state does not say how
            many, and the time until the last slot
   NEXT     when the next call leaves
-  NOTE     a pause, a lower rate, calls in flight, an error
+  NOTE     a pause, a lower rate, calls in flight, an error. long log: only its
+           last 600 entries were read, and fewer units may be used
 
 --sort is name, use (used share), refusal (how long calls are refused from now
 on; the state counts no refusals of the past) or queue (the last slot).

@@ -147,6 +147,7 @@ func note(k *inspect.Key) string {
 	add(k.Brake.Pause > 0, "paused %s", k.Brake.Pause)
 	add(k.Brake.Slow(), "rate %d/64", k.Brake.Rate)
 	add(k.InFlight > 0, "%d in flight", k.InFlight)
+	add(k.Partial, "long log")
 	add(k.NoTTL, "no TTL")
 	add(k.Behind > 0, "clock behind")
 	if list == nil {
