@@ -100,11 +100,8 @@ func (i *Inspector) faultsOf(ctx context.Context, n node, q *Query, f *faults) e
 	if err != nil {
 		return err
 	}
-	if now = now.Add(i.ahead); now.Before(before) {
-		f.skew = Span(now.Sub(before))
-	} else if after := time.Now(); now.After(after) {
-		f.skew = Span(now.Sub(after))
-	}
+	now = now.Add(i.ahead)
+	f.skew = Span(min(now.Sub(before), 0) + max(time.Until(now), 0))
 	err = i.listNode(ctx, n, q, &f.states, func(names []rediskey.Name) error { return i.lasting(ctx, n, names, f) })
 	for j := range f.states.Keys {
 		f.look(&f.states.Keys[j])

@@ -3,6 +3,7 @@ package inspect
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 
@@ -36,10 +37,8 @@ type surveyed struct {
 }
 
 const (
-	// surveyScan is about the number of keys of all programs that a reading visits on a server.
-	surveyScan = 3000
-	// surveyKeys is the maximum number of keys that a reading reads. Redis 7 takes about 1 µs
-	// for each, and half of that for each key of a SCAN.
+	// surveyKeys is the maximum number of keys that a reading reads, and about the number that
+	// it visits on a server. Redis 7 takes about 1 µs for each, and half of that for each visit.
 	surveyKeys = 3000
 	// surveyStep is the COUNT of each SCAN, and the number of keys that share a round trip.
 	surveyStep = 500
@@ -56,8 +55,8 @@ func (i *Inspector) Survey(maxKeys int) *Survey {
 	return &Survey{inspector: i, maxKeys: maxKeys, cursors: map[string]uint64{}, known: map[string]*surveyed{}}
 }
 
-// Add makes the next reading read a key that SCAN may not have found yet. It may be called
-// during a reading.
+// Add makes the next reading read a key that SCAN may not have found yet. If the Survey is
+// full, the key takes the place of another one. It may be called during a reading.
 func (s *Survey) Add(limiter, key string) {
 	name, ok := rediskey.Parse(s.inspector.prefix, rediskey.State(s.inspector.prefix, limiter, key))
 	if !ok {
@@ -68,6 +67,11 @@ func (s *Survey) Add(limiter, key string) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.known[name.State] == nil && len(s.known) >= s.maxKeys {
+		maps.DeleteFunc(s.known, func(_ string, k *surveyed) bool { // One that is not urgent.
+			return len(s.known) >= s.maxKeys && k.due > s.number+1
+		})
+	}
 	if k := s.add(name); k != nil {
 		k.due = 0
 	}
@@ -131,7 +135,7 @@ func (s *Survey) Read(ctx context.Context) (keys []*Key, more bool, err error) {
 
 // scan goes on with the search on a server.
 func (s *Survey) scan(ctx context.Context, n node) (err error) {
-	s.cursors[n.Addr], err = s.inspector.scan(ctx, n, s.cursors[n.Addr], surveyStep, surveyScan/surveyStep, func(names []rediskey.Name) (bool, error) {
+	s.cursors[n.Addr], err = s.inspector.scan(ctx, n, s.cursors[n.Addr], surveyStep, surveyKeys/surveyStep, func(names []rediskey.Name) (bool, error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		for _, name := range names {

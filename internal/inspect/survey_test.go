@@ -182,6 +182,36 @@ func TestSurveyForgets(t *testing.T) {
 	}
 }
 
+// TestAddToAFullSurvey: a key with a new brake takes the place of one without.
+func TestAddToAFullSurvey(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	client := redistest.Start(t).Client()
+	keys := newLimiter(t, client, weir.Config{Name: "api", Limits: []weir.Limit{weir.Per(100, time.Hour)}})
+	const n = surveyTop + 10
+	fillMany(t, client, keys, n)
+	s := newSurvey(t, client, n)
+	_, _, err := s.Read(ctx)
+	must(t, err)
+	for paused := 1; paused <= 5; paused++ {
+		key := fmt.Sprint("paused:", paused)
+		must(t, keys.Pause(ctx, key, time.Hour))
+		s.Add("api", key)
+		s.Add("api", "user:7") // Known already.
+		found, more, err := s.Read(ctx)
+		must(t, err)
+		brakes := 0
+		for _, k := range found {
+			if k.Brake.Pause > 0 {
+				brakes++
+			}
+		}
+		if len(found) != n || brakes != paused || !more {
+			t.Errorf("%d keys, %d paused, more: %t; want %d, %d, true", len(found), brakes, more, n, paused)
+		}
+	}
+}
+
 func TestSurveyErrors(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

@@ -34,17 +34,15 @@ func (s *Survey) turn(ctx context.Context, up []node) map[node][]wanted {
 func (s *Survey) note(k *Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	known := s.known[k.Stored]
-	if known == nil {
-		return
-	}
 	missing := k.Missing && k.InFlight == 0 && k.Err == nil
-	if missing && known.missed {
+	switch known := s.known[k.Stored]; {
+	case known == nil: // Another key took its place.
+	case missing && known.missed:
 		delete(s.known, k.Stored)
-		return
+	default:
+		known.last, known.due, known.missed = k, s.number+turns, missing
+		known.held = known.held || k.InFlight > 0
 	}
-	known.last, known.due, known.missed = k, s.number+turns, missing
-	known.held = known.held || k.InFlight > 0
 }
 
 // end returns the keys of servers, and makes urgent ones due in the next reading.
