@@ -27,8 +27,8 @@ func Serve(ctx context.Context, l net.Listener, cfg Config) error {
 	if address, err := netip.ParseAddrPort(l.Addr().String()); err == nil && address.Addr().IsLoopback() {
 		server.Handler = onlyLoopback(d)
 	}
-	server.RegisterOnShutdown(d.Close)
-	stop := context.AfterFunc(ctx, func() { _ = server.Shutdown(context.WithoutCancel(ctx)) })
+	// Shutdown would wait for clients that read nothing.
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
 	if err = server.Serve(l); errors.Is(err, http.ErrServerClosed) {
 		err = nil

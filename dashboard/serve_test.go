@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +52,43 @@ func TestServe(t *testing.T) {
 	case <-time.After(5 * time.Second):
 		t.Error("an open stream keeps Serve from ending")
 	}
+}
+
+// TestServeEndsSlowClients: no handler outlives Serve for a client that reads nothing. It is not
+// parallel, as it looks at the stacks of all goroutines.
+func TestServeEndsSlowClients(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- Serve(ctx, l, Config{}) }()
+	c, err := net.Dial("tcp", l.Addr().String())
+	must(t, err)
+	defer c.Close()
+	// The pages are more than the buffers of a connection hold.
+	_, err = c.Write([]byte(strings.Repeat("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", 1000)))
+	must(t, err)
+	stacks := make([]byte, 1<<20)
+	handles := func(state string) bool {
+		for g := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
+			if strings.Contains(g, ".onlyLoopback.") && strings.Contains(g, state) {
+				return true
+			}
+		}
+		return false
+	}
+	await := func(state string, want bool) {
+		t.Helper()
+		for deadline := time.Now().Add(30 * time.Second); handles(state) != want; time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("a handler in state %q: %t", state, !want)
+			}
+		}
+	}
+	await("[IO wait", true)
+	cancel()
+	must(t, <-done)
+	await("", false)
 }
 
 func TestServeErrors(t *testing.T) {
