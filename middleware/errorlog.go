@@ -30,7 +30,6 @@ var (
 	kindPenalty = &kind{slog.LevelWarn, "counting a refusal failed, and its key is not blocked"}
 	kindShadows = &kind{slog.LevelWarn, "a limit in shadow failed"}
 	kindConfig  = &kind{slog.LevelError, "the configuration is wrong"}
-	kindNever   = &kind{slog.LevelWarn, "no request had an identity"}
 )
 
 // fault is an error for Config.OnError, with its place.
@@ -83,7 +82,8 @@ func kindOf(err error) *kind {
 	case errors.As(err, &f):
 		return f.kind
 	case errors.Is(err, ErrNeverIdentified):
-		return kindNever
+		// Of its own: each level says so once, and perhaps with the same request.
+		return &kind{slog.LevelWarn, "no request had an identity"}
 	case errors.Is(err, weir.ErrStore):
 		return kindStore
 	}

@@ -34,6 +34,32 @@ func TestNeverIdentifiedIsLogged(t *testing.T) {
 	}
 }
 
+// TestEachLevelNeverIdentifiedIsLogged checks that the log has a line for each of the levels
+// that find out with the same request.
+func TestEachLevelNeverIdentifiedIsLogged(t *testing.T) {
+	b := logged(t)
+	level := func(name string) middleware.Level {
+		return middleware.Level{Limiter: on(t, levelStore, name, weir.PerHour(1)), Key: weir.KeyHeader("X-" + name), SkipNoKey: true}
+	}
+	g := guard(t, middleware.Config{
+		Limiter: on(t, levelStore, "api", weir.PerHour(1)), Key: weir.KeyHeader("X-User"),
+		OnNoKey: func(*http.Request, error) middleware.NoKey { return middleware.NoKey{Key: "anonymous"} },
+		Levels:  []middleware.Level{level("team"), level("org")},
+	})
+	for range 300 {
+		g.Check(httptest.NewRecorder(), request(t.Context()))
+	}
+	got := b.String()
+	for _, want := range []string{"level team: ", "level org: "} {
+		if !strings.Contains(got, want) {
+			t.Errorf("logged %q, want %q in it", got, want)
+		}
+	}
+	if n := strings.Count(got, "\n"); n != 3 {
+		t.Errorf("%d lines, want 3:\n%s", n, got)
+	}
+}
+
 // TestLevelNeverIdentified checks that OnError gets ErrNeverIdentified once from a level for
 // which no request has a key, skipped or not.
 func TestLevelNeverIdentified(t *testing.T) {
