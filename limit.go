@@ -161,7 +161,7 @@ type Decision struct {
 	Degraded bool
 	// OtherLimits: the key's units also count under limits that the call does not name,
 	// for as long as those are remembered. A plan that changed causes that, and so do
-	// programs with unlike limits under one Name.
+	// programs with unlike limits under one Name. A degraded decision never says so.
 	OtherLimits bool
 	// Reason is ReasonAllowed, or why the call was refused.
 	Reason Reason

@@ -11,7 +11,7 @@ import (
 )
 
 // The number of processes changes in an outage. Units admitted before count as much as
-// ever.
+// ever, and the former share is no other limit.
 func TestReplicasChangeInAnOutage(t *testing.T) {
 	t.Parallel()
 	for _, l := range every(100, time.Hour) {
@@ -27,16 +27,21 @@ func TestReplicasChangeInAnOutage(t *testing.T) {
 					time.Sleep(time.Minute)
 					admitted := int64(0)
 					cycle(t, p, s, func() {
-						for range 8 {
-							if take(t, s, charge("k", 1, l)).Allowed {
+						use := func() {
+							d := take(t, s, charge("k", 1, l))
+							if d.Allowed {
 								admitted++
 							}
+							if d.OtherLimits {
+								t.Error("the former share counts as another limit")
+							}
+						}
+						for range 8 {
+							use()
 						}
 						replicas.Store(n[1])
 						for range 2 {
-							if take(t, s, charge("k", 1, l)).Allowed {
-								admitted++
-							}
+							use()
 						}
 					})
 					time.Sleep(time.Second)
