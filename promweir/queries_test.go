@@ -39,7 +39,9 @@ var (
 	function  = regexp.MustCompile(`\b(\w+)\s*\(`)
 	shown     = regexp.MustCompile(`\{\{\s*(?:\$labels\.)?(\w+)\s*\}\}`)
 	histogram = []string{"weir_wait_duration_seconds", "weir_store_duration_seconds", "weir_pause_duration_seconds"}
-	functions = strings.Fields("sum min max rate increase histogram_quantile label_values by ignoring group_left and or unless")
+	// increase is left out: it misses the first value of a series, which a rare counter gets
+	// with its first event.
+	functions = strings.Fields("sum min max rate histogram_quantile label_values by ignoring group_left and or unless")
 )
 
 // faults returns the parts of a query that do not fit the instruments.
@@ -145,6 +147,7 @@ func TestFaultsAreFound(t *testing.T) {
 		{`sum by (limit) (weir_waiting)`, "", "nothing has the label limit"},
 		{`sum by (le) (weir_wait_duration_seconds_count)`, "", "nothing has the label le"},
 		{`avg(weir_waiting)`, "", "there is no function avg"},
+		{`increase(weir_leases_lost_total[15m])`, "", "there is no function increase"},
 		{`sum(weir_waiting)`, "{{limiter}}", "the result has no label limiter"},
 		{`sum(weir_waiting`, "", "brackets are not closed"},
 		{`up`, "", "no instrument"},
@@ -214,6 +217,9 @@ func alertQueries(t *testing.T) (all []query) {
 		for _, r := range g.Rules {
 			if r.Labels["severity"] == "" || r.Annotations["reason"] == "" || r.Annotations["action"] == "" || !regexp.MustCompile(`[<>=]=? *[\d.]+$`).MatchString(r.Expr) {
 				t.Errorf("%s has no severity, reason, action or threshold", r.Alert)
+			}
+			if strings.Contains(r.Expr, "weir_upstream_remaining") && !strings.Contains(r.Expr, "rate(weir_decisions_total") {
+				t.Errorf("%s fires on and on after the last call", r.Alert)
 			}
 			all = append(all, query{r.Alert, r.Expr, r.Annotations["summary"]})
 		}
