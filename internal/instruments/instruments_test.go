@@ -169,6 +169,7 @@ func TestWatchedFallbacks(t *testing.T) {
 	t.Parallel()
 	var w instruments.Watched
 	w.AddFallback("none", nil)
+	w.AddFallback("none of its type", (*fallback.Store)(nil)) // as of a program without Redis
 	w.AddFallback("redis", state(fallback.StateOpen))
 	w.AddFallback("redis", state(fallback.StateHalfOpen))
 	if all := w.Fallbacks(); len(all) != 1 || all["redis"].State() != fallback.StateHalfOpen {

@@ -43,7 +43,7 @@ func (w *Watched) AddFallback(name string, s Fallback) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
-	case s == nil:
+	case s == nil, s == (*fallback.Store)(nil):
 		delete(w.fallbacks, Clean(name))
 		return
 	case w.fallbacks == nil:
