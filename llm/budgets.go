@@ -156,9 +156,9 @@ func (b *budgets) admit(ctx context.Context, cfg *Config, c *call) (err error) {
 	if cfg.Refuse || !b.queue.busy(ctx) {
 		d, err = ask(0)
 	}
-	waits := !cfg.Refuse && err == nil && !d.Allowed && !hopeless(ctx, &d, end)
+	waits, first := !cfg.Refuse && err == nil && !d.Allowed && !hopeless(ctx, &d, end), binding(levels, &d)
 	if waits {
-		show(ctx, cfg.Hook, binding(levels, &d), weir.Event{Kind: weir.EventWaitBegin, Decision: d})
+		show(ctx, cfg.Hook, first, weir.Event{Kind: weir.EventWaitBegin, Decision: d})
 		d, err = b.queue.wait(ctx, end, d, ask)
 		if err == nil && d.Scope == "" { // It was never first.
 			d, err = ask(0)
@@ -174,7 +174,7 @@ func (b *budgets) admit(ctx context.Context, cfg *Config, c *call) (err error) {
 		err = e
 	}
 	if waits {
-		show(ctx, cfg.Hook, binding(levels, &d), weir.Event{Kind: weir.EventWait, Decision: d, Took: time.Since(start), Err: err})
+		show(ctx, cfg.Hook, first, weir.Event{Kind: weir.EventWait, Decision: d, Took: time.Since(start), Err: err})
 	}
 	return err
 }

@@ -121,3 +121,58 @@ func TestEachCallIsDecidedOnce(t *testing.T) {
 		})
 	}
 }
+
+// TestAWaitEndsUnderTheNameOfItsBeginning: calls that wait, counted by limiter, are none at
+// the end, whichever budget admits a call.
+func TestAWaitEndsUnderTheNameOfItsBeginning(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, err := localstore.New(localstore.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var mu sync.Mutex
+		waiting, ended := map[string]int{}, 0
+		tr, err := llm.NewTransport(s, llm.Config{
+			Provider: llm.OpenAI, Limits: llm.Limits{RPM: 100, OTPM: 50},
+			Base: roundTripper(func(*http.Request) (*http.Response, error) { return status(200) }),
+			Hook: func(_ context.Context, e weir.Event) {
+				mu.Lock()
+				defer mu.Unlock()
+				switch e.Kind {
+				case weir.EventWaitBegin:
+					waiting[e.Scope]++
+				case weir.EventWait:
+					waiting[e.Scope]--
+					ended++
+				}
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://llm.example/v1/chat/completions", strings.NewReader(`{"max_tokens":50,"model":"x"}`))
+				resp, err := tr.RoundTrip(req)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				_, _ = io.Copy(io.Discard, resp.Body)
+				_ = resp.Body.Close()
+			})
+			time.Sleep(time.Second) // The third lines up behind the second without a question.
+		}
+		wg.Wait()
+		for scope, n := range waiting {
+			if n != 0 {
+				t.Errorf("%d calls wait for %s at the end", n, scope)
+			}
+		}
+		if ended != 3 {
+			t.Errorf("%d waits, want 3", ended)
+		}
+	})
+}
