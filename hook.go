@@ -63,7 +63,7 @@ const (
 	// EventLeaseLost: a call in flight is not counted any more, as its lease could
 	// not be renewed in time or the key was reset. It comes in the background.
 	EventLeaseLost
-	// EventWaitBegin: a wait began. One EventWait follows.
+	// EventWaitBegin: a wait began. One EventWait of the same Scope and Key follows.
 	EventWaitBegin
 	// EventStoreCall: a call of the store ended, and no EventDecision shows it. Err is a
 	// *[StoreError] if the store failed.

@@ -197,9 +197,9 @@ func reserveLevels(ctx context.Context, levels []Level) (*Reservation, store.Dec
 // leave closer together than the narrow limit admits, though never faster than the wide
 // limit admits. If the narrow limit must never be exceeded, give the wide one room.
 //
-// The Hook of the first level's Limiter observes the returned decision, and the wait
-// with its beginning if there was any. A wait that ended with an error has the Scope of
-// its level.
+// The Hook of the first level's Limiter observes the returned decision, and a wait with its
+// beginning. These two have the Scope and Key of the first level. An EventWait's Decision
+// names the binding level, or after an error the level that the call waited for.
 func WaitLevels(ctx context.Context, maxWait time.Duration, levels ...Level) (*Reservation, Decision, error) {
 	if maxWait < 0 {
 		return nil, Decision{}, &store.ConfigError{Field: "maxWait", Want: "0 or more", Got: maxWait.String()}
@@ -321,16 +321,16 @@ func (w *levelWait) refuseFull(d *store.Decision) {
 	d.Remaining, d.ResetAfter = c.Remaining, c.ResetAfter
 }
 
-// observe shows the hook the end of the wait.
+// observe shows the hook the end of the wait, in the name of its beginning.
 func (w *levelWait) observe(ctx context.Context, d store.Decision, err error) {
-	at := bindingLevel(w.levels, &d)
 	switch {
 	case err != nil:
-		at, d = &w.levels[w.at], w.last
+		d = w.last
 	case !d.Allowed:
+		at := bindingLevel(w.levels, &d)
 		err = at.Limiter.refusal(at.id(), &d, w.byDeadline, w.maxWait)
 	}
-	at.events(w.levels).decided(ctx, at.id(), &d, Event{Kind: EventWait, Took: time.Since(w.start), Err: err})
+	w.levels[0].events(w.levels).decided(ctx, w.levels[0].id(), &d, Event{Kind: EventWait, Took: time.Since(w.start), Err: err})
 }
 
 // mergeLevels returns the decision on all levels, each booked by itself, as of the

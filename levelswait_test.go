@@ -246,7 +246,7 @@ func TestCancelledLevelsReturnInTime(t *testing.T) {
 				if took := time.Since(start); !errors.Is(err, context.Canceled) || took > 11*time.Second+20*ms {
 					t.Errorf("ended with %v after %v, want the context's end and 20ms", err, took)
 				}
-				if waits := h.of(weir.EventWait); name == "WaitLevels" && (len(waits) != 1 || waits[0].Scope != "wide" || waits[0].Key != "all" ||
+				if waits := h.of(weir.EventWait); name == "WaitLevels" && (len(waits) != 1 || waits[0].Scope != "narrow" || waits[0].Key != "a" || waits[0].Decision.Scope != "wide" ||
 					waits[0].Decision.Delay != 59*time.Second || waits[0].Err != context.Canceled) {
 					t.Errorf("the hook got %+v, want the end of a wait for the wide level", waits)
 				}
@@ -259,14 +259,16 @@ func TestCancelledLevelsReturnInTime(t *testing.T) {
 }
 
 // TestWaitLevelsLeavesNothing: calls wait for levels and end in random ways. No more
-// leave than the wide limit admits, and no state of theirs is left.
+// leave than the wide limit admits, and no state of theirs is left. Each wait ends under the
+// name and key of its beginning.
 func TestWaitLevelsLeavesNothing(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
 		synctest.Test(t, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 1))
+			h := new(toldHook)
 			narrow, wide, levels := twoLevels(t, localStore(t), func(a, b *weir.Config) {
-				a.MaxWaiters, b.MaxWaiters = 15, 15
+				a.Hook, a.MaxWaiters, b.MaxWaiters = h.Observe, 15, 15
 				a.Limits, b.Limits = []weir.Limit{weir.PerSecond(3)}, []weir.Limit{weir.Per(5, time.Second).By(weir.SlidingWindow)}
 			})
 			var wg sync.WaitGroup
@@ -306,6 +308,18 @@ func TestWaitLevelsLeavesNothing(t *testing.T) {
 			synctest.Wait()
 			nothingLeft(t, narrow)
 			nothingLeft(t, wide)
+			waiting := map[string]int{}
+			for _, e := range h.of(weir.EventWaitBegin) {
+				waiting[e.Scope+" "+e.Key]++
+			}
+			for _, e := range h.of(weir.EventWait) {
+				waiting[e.Scope+" "+e.Key]--
+			}
+			for of, n := range waiting {
+				if n != 0 {
+					t.Errorf("seed %d: %d calls wait for %s at the end", seed, n, of)
+				}
+			}
 			for i := 5; i < len(left); i++ {
 				if in := left[i].Sub(left[i-5]); in < time.Second {
 					t.Errorf("seed %d: 6 calls left in %v", seed, in)
