@@ -190,11 +190,11 @@ type Decision struct {
 }
 
 // Near reports whether the call was allowed and the binding limit has at most a fifth
-// of its units left for the next calls. Warn then, before calls are refused. Limits of
-// fewer than 5 units are never near, as nearly each of their calls would be.
+// of its units left for the next calls. Warn then, before calls are refused. It is false
+// of a limit below 5 units, and of a Degraded decision, which sees one process's share.
 func (d *Decision) Near() bool {
 	most := d.Limit.Max()
-	return d.Allowed && most >= 5 && d.Remaining <= most/5
+	return d.Allowed && !d.Degraded && most >= 5 && d.Remaining <= most/5
 }
 
 // Charge returns the state of the i-th limit; the zero one when the

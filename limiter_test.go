@@ -473,6 +473,7 @@ func TestNear(t *testing.T) {
 		"more than that":             {weir.Decision{Allowed: true, Limit: burst, Remaining: 3}, false},
 		"none of four left":          {weir.Decision{Allowed: true, Limit: weir.PerMinute(4)}, false},
 		"one of five left":           {weir.Decision{Allowed: true, Limit: weir.PerMinute(5), Remaining: 1}, true},
+		"a fifth left, of a share":   {weir.Decision{Allowed: true, Degraded: true, Limit: hundred, Remaining: 20}, false},
 		"refused":                    {weir.Decision{Limit: hundred}, false},
 		"the largest limit, a fifth": {weir.Decision{Allowed: true, Limit: weir.PerMinute(1<<62 - 1), Remaining: 1 << 59}, true},
 	} {
