@@ -142,7 +142,9 @@ func TestTopWhileRedisIsAway(t *testing.T) {
 	}
 	first := await("the outage", func(frame string) bool { return strings.Contains(frame, status) })
 	// The first frame may have the end of the connection instead.
-	later := await("a refused connection", func(frame string) bool { return strings.Contains(frame, status) && strings.Contains(frame, " UTC: dial") })
+	later := await("a refused connection", func(frame string) bool {
+		return strings.Contains(frame, status) && strings.Contains(frame, " UTC: dial")
+	})
 	if !regexp.MustCompile(`^\d\d:\d\d:\d\d UTC: $`).MatchString(since(first)) || since(first) != since(later) || !strings.Contains(later, "1 key by use") || !strings.Contains(later, "api:user:1") {
 		t.Errorf("while Redis is away: %q, then %q", first, later)
 	}
