@@ -52,11 +52,11 @@ func (i *Instruments) Observe(ctx context.Context, e weir.Event) {
 			b.told(ctx, e.Budget.Limit, e.Budget.Remaining)
 		}
 	case weir.EventPaused:
-		i.pauses.Record(ctx, e.Pause.Seconds(), with(limiter, byKey.String(e.By)))
+		i.pauses.Record(ctx, e.Pause.Seconds(), with(limiter, byKey.String(instruments.Clean(e.By))))
 	case weir.EventSlowed:
-		i.slowdowns.Add(ctx, 1, with(limiter, byKey.String(e.By)))
+		i.slowdowns.Add(ctx, 1, with(limiter, byKey.String(instruments.Clean(e.By))))
 	case weir.EventLifted:
-		i.lifts.Add(ctx, 1, with(limiter, byKey.String(e.By)))
+		i.lifts.Add(ctx, 1, with(limiter, byKey.String(instruments.Clean(e.By))))
 	case weir.EventSettled:
 		i.estimated.Add(ctx, e.Cost, with(limiter))
 		i.settled.Add(ctx, e.Actual, with(limiter))

@@ -150,6 +150,9 @@ var rows = []struct {
 		"weir_lifts_total{by=hand,limiter=api} 1", "weir_pause_duration_seconds{by=hand,limiter=api} 1 of 60",
 		"weir_pause_duration_seconds{by=penalty,limiter=api} 1 of 3600", called("brake", "store", "answered", "3 of 0"),
 	}},
+	{"PauseBy with a word that is no text", func(t *testing.T, w *world) {
+		must(t, w.l.PauseBy(t.Context(), "a", time.Hour, "night\xff"))
+	}, []string{"weir_pause_duration_seconds{by=night?,limiter=api} 1 of 3600", called("brake", "store", "answered", "1 of 0")}},
 	{"Settle", func(t *testing.T, w *world) {
 		r, err := w.l.ReserveN(t.Context(), "a", 2)
 		must(t, err)

@@ -41,11 +41,11 @@ func (c *Collector) Observe(_ context.Context, e weir.Event) {
 			b.told(e.Budget.Limit, e.Budget.Remaining)
 		}
 	case weir.EventPaused:
-		c.pauses.WithLabelValues(e.Scope, e.By).Observe(e.Pause.Seconds())
+		c.pauses.WithLabelValues(e.Scope, instruments.Clean(e.By)).Observe(e.Pause.Seconds())
 	case weir.EventSlowed:
-		c.slowdowns.WithLabelValues(e.Scope, e.By).Inc()
+		c.slowdowns.WithLabelValues(e.Scope, instruments.Clean(e.By)).Inc()
 	case weir.EventLifted:
-		c.lifts.WithLabelValues(e.Scope, e.By).Inc()
+		c.lifts.WithLabelValues(e.Scope, instruments.Clean(e.By)).Inc()
 	case weir.EventSettled:
 		c.estimated.WithLabelValues(e.Scope).Add(float64(e.Cost))
 		c.settled.WithLabelValues(e.Scope).Add(float64(e.Actual))
