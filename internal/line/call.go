@@ -102,13 +102,12 @@ func (c *Call) Wait(ctx context.Context, s *Slot, bound time.Time) (used *Slot, 
 		return used, false, nil
 	}
 	c.counted = true
-	if err := ctx.Err(); err != nil {
+	if err = ctx.Err(); err == nil && w.excess > 0 {
+		c.Excess, err = w.excess, ErrLate
+	}
+	if err != nil {
 		c.Exit()
 		return nil, false, err
-	}
-	if c.Excess = w.excess; c.Excess > 0 {
-		c.Exit()
-		return nil, false, ErrLate
 	}
 	c.Linger()
 	return nil, true, nil
@@ -119,7 +118,9 @@ func (c *Call) join(w *waiter, s *Slot) *line {
 	c.shard.mu.Lock()
 	defer c.shard.mu.Unlock()
 	q := c.shard.line(c.lines, c.id)
-	s.from = max(s.from, c.heard+1) // It was booked after that brake.
+	if s.from == c.heard { // It was booked in the instant of that brake, and after it.
+		s.from++
+	}
 	q.add(w, s)
 	if h := &c.shard.heard; h.key == c.id.Key && s.precedes(h.clock) {
 		q.move(h.clock, time.Time{}) // The message came before the store's answer.

@@ -121,8 +121,7 @@ func (q *line) paced(s *Slot, now time.Time) time.Time {
 func (q *line) admit(w *waiter) {
 	now := time.Now()
 	q.shard.pace(q.id.Key, now).leave(q.id.Cost, now)
-	q.slots[0] = nil
-	q.slots = q.slots[1:]
+	q.slots[0], q.slots = nil, q.slots[1:]
 	w.used = w.slot
 	q.lines.exit()
 	q.end(w)
