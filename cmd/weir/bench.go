@@ -160,7 +160,7 @@ func (b *bench) clean(ctx context.Context, s *session, key func(i int) string) e
 			pipe.Del(ctx, rediskey.State(s.Prefix(), benchName, key(i)))
 		}
 		if _, err := pipe.Exec(ctx); err != nil {
-			return fmt.Errorf("keys of limiter %s are left, until they lapse: %w", benchName, err)
+			return fmt.Errorf("keys of limiter %s may be left, until they lapse: %w", benchName, err)
 		}
 	}
 	return nil

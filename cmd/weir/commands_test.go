@@ -28,6 +28,21 @@ func runOn(ctx context.Context, url string, args ...string) result {
 	return result{c, out.String(), errs.String()}
 }
 
+// TestWhereTheURLIsFrom: the error of a wrong URL names its place. It is not parallel, as it sets
+// the environment.
+func TestWhereTheURLIsFrom(t *testing.T) {
+	t.Setenv("WEIR_REDIS", "http://environment")
+	for name, args := range map[string][]string{
+		"WEIR_REDIS: want redis://": {"keys"}, "--redis: want redis://": {"keys", "--redis", "http://flag"},
+		"--prefix: want ": {"keys", "--redis", "redis://localhost", "--prefix", "{}"},
+	} {
+		var out, errs bytes.Buffer
+		if c := run(t.Context(), args, strings.NewReader(""), &out, &errs); c != exitUsage || !strings.Contains(errs.String(), name) {
+			t.Errorf("%v: %d: %s, want %q", args, c, &errs, name)
+		}
+	}
+}
+
 // patience has options of a client that waits for a busy machine.
 const patience = "?dial_timeout=10s&read_timeout=10s&pool_timeout=10s"
 

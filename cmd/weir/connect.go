@@ -41,8 +41,11 @@ func (c *connection) open() (*session, error) {
 	s, err := redisstore.Open(url, redisstore.Config{Prefix: c.prefix})
 	if wrong, ok := errors.AsType[*weir.ConfigError](err); ok {
 		flag := "--redis"
-		if strings.Contains(wrong.Field, "Prefix") {
+		switch {
+		case strings.Contains(wrong.Field, "Prefix"):
 			flag = "--prefix"
+		case c.url == "":
+			flag = "WEIR_REDIS"
 		}
 		return nil, &exit{exitUsage, fmt.Errorf("%s: want %s, got %s", flag, wrong.Want, wrong.Got)}
 	}
