@@ -156,9 +156,12 @@ func (b *budgets) admit(ctx context.Context, cfg *Config, c *call) (err error) {
 	if cfg.Refuse || !b.queue.busy(ctx) {
 		d, err = ask(0)
 	}
-	waits, first := !cfg.Refuse && err == nil && !d.Allowed && !hopeless(ctx, &d, end), binding(levels, &d)
-	if waits {
+	if !cfg.Refuse && err == nil && !d.Allowed && !hopeless(ctx, &d, end) {
+		first := binding(levels, &d)
 		show(ctx, cfg.Hook, first, weir.Event{Kind: weir.EventWaitBegin, Decision: d})
+		defer func() {
+			show(ctx, cfg.Hook, first, weir.Event{Kind: weir.EventWait, Decision: d, Took: time.Since(start), Err: err})
+		}()
 		d, err = b.queue.wait(ctx, end, d, ask)
 		if err == nil && d.Scope == "" { // It was never first.
 			d, err = ask(0)
@@ -172,9 +175,6 @@ func (b *budgets) admit(ctx context.Context, cfg *Config, c *call) (err error) {
 			e.PastDeadline, e.MaxWait = false, cfg.MaxWait
 		}
 		err = e
-	}
-	if waits {
-		show(ctx, cfg.Hook, first, weir.Event{Kind: weir.EventWait, Decision: d, Took: time.Since(start), Err: err})
 	}
 	return err
 }

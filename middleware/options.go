@@ -129,8 +129,8 @@ const (
 	// A client that waits for t when r is 0 is never refused. Neither is a client that
 	// keeps to q units in w seconds, except under a SlidingCounter, which counts units
 	// of one window through the next, less and less. There t is up to twice w. Otherwise
-	// t is at most w (w+1 over a plainstore), and r at most q, unless the key is paused or Settle made debt. The
-	// response to a request that cost 0 then may have a t that is too early.
+	// t is at most w, or w+1 over a plainstore, and r at most q. A pause or a debt from
+	// Settle exceeds them, and makes t too early after a request that cost 0.
 	HeadersDraft11 HeaderStyle = iota
 	// HeadersX sets X-RateLimit-Limit, X-RateLimit-Remaining and X-RateLimit-Reset,
 	// the last as t above, of one limit: of a refusal the binding one, otherwise

@@ -48,7 +48,7 @@ func (s *Store) decideLocal(ctx context.Context, req *store.Request) (store.Deci
 	if err != nil {
 		return store.Decision{}, err
 	}
-	d.Degraded, d.Source, d.OtherLimits, d.Clock = true, store.SourceFallback, false, standing(d.Clock) // Another number of replicas is no other limit.
+	d.Degraded, d.Source, d.OtherLimits, d.Clock = true, store.SourceFallback, false, standing(d.Clock) // another share is no other limit
 	var parts share.Parts
 	if d.Allowed && over != nil {
 		parts = share.TakeAhead(context.WithoutCancel(ctx), s.local, shared, over, &d)
