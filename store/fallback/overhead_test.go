@@ -29,11 +29,12 @@ func TestFewMoreAllocations(t *testing.T) {
 	f.recover()
 	for _, l := range every(1_000_000_000, 24*time.Hour) {
 		req := charge(l.Algorithm.String(), 1, l)
-		// Connections, pools and timers of other goroutines count too, now and then.
+		// Connections, pools and timers of other goroutines count too, now and then. On a
+		// busy machine only a short run is free of them.
 		count := func(s store.Store) float64 {
 			least := 1e9
-			for range 5 {
-				least = min(least, testing.AllocsPerRun(200, func() { take(t, s, req) }))
+			for range 50 {
+				least = min(least, testing.AllocsPerRun(20, func() { take(t, s, req) }))
 			}
 			return least
 		}
