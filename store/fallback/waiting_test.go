@@ -176,7 +176,8 @@ func TestTransportInAnOutage(t *testing.T) {
 			t.Errorf("request %d: %v", i, err)
 		}
 	}
-	// On a busy machine those milliseconds may pass before any decision.
+	// On a busy machine those milliseconds may pass before any decision, or a unit comes
+	// back before the call.
 	const little = 10 * time.Millisecond
 	for tries := 1; ; tries++ {
 		start := time.Now()
@@ -185,7 +186,7 @@ func TestTransportInAnOutage(t *testing.T) {
 		if errors.Is(err, weir.ErrLimited) && !errors.Is(err, weir.ErrStore) {
 			break
 		}
-		if took < little || tries == 20 {
+		if err != nil && took < little || tries == 20 {
 			t.Fatalf("without time to wait: %v after %v", err, took)
 		}
 		if err := get(5 * time.Second); err != nil {
