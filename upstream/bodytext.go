@@ -15,6 +15,7 @@ type bodyText struct {
 	cause        Cause
 	noRetry      string
 	limited      bool // it says that a limit refused
+	date         time.Time
 }
 
 // complete returns c with the facts that only the body has.
@@ -37,10 +38,11 @@ var final = map[string]bool{
 //	retryAfter, retryIn, retryDelay      a number of seconds, or a duration   Telegram, google.rpc.RetryInfo
 //	… with a unit: retry_after_ms        a number of these                    Matrix, Monday
 //	code, type, status, reason, error    insufficient_quota; tokens           OpenAI, Salesforce (errorCode)
-//	…message, msg, error, detail, title  "try again in 1.2s" and the like     OpenAI, Django REST framework
+//	…message, msg, error, detail, title  "try again in 1.2s" and the like     OpenAI, Gmail: "Retry after 2022-06-13T11:50:53Z"
 //	quotaId, quota_limit, policyName     the limit                            google.rpc.QuotaFailure, HubSpot
 //	global: true                         the scope                            Discord
-func parseBody(text []byte) (t bodyText) {
+func parseBody(text []byte, date time.Time) (t bodyText) {
+	t.date = date
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
 	var objects []bool // of the open delimiters
@@ -162,18 +164,17 @@ func (t *bodyText) message(s string) {
 	}
 }
 
-// wait keeps the longest wait. s begins with a duration, or with a number of the unit that
-// follows, or else of unit.
+// wait keeps the longest wait. s begins with a duration, with a number of the unit that
+// follows, or else of unit, or without a unit with a moment.
 func (t *bodyText) wait(s string, unit time.Duration) {
 	between := func(r rune) bool { return strings.ContainsRune(" \t\r\n,;!~()<>\"'", r) }
 	words := append(strings.FieldsFunc(strings.ToLower(s[:min(len(s), maxTimeLength)]), between), "", "")
-	for i := range words {
-		words[i] = strings.TrimRight(words[i], ".:")
-	}
-	unit = cmp.Or(unitOf(words[1]), unit)
-	if d, ok := parseDuration(words[0]); ok {
+	number, word := strings.TrimRight(words[0], ".:"), strings.TrimRight(words[1], ".:")
+	if d, ok := parseDuration(number); ok {
 		t.after = max(t.after, d)
-	} else if d, ok := parseDecimal(strings.TrimSuffix(words[0], "s")); ok && d.whole < firstEpoch { // no moment
-		t.after = max(t.after, d.times(unit))
+	} else if d, ok := parseDecimal(strings.TrimSuffix(number, "s")); ok && d.whole < firstEpoch { // no moment
+		t.after = max(t.after, d.times(cmp.Or(unitOf(word), unit)))
+	} else if moment, ok := parseTime(number, t.date); ok && unit == 0 { // of a sentence alone
+		t.after = max(t.after, span(t.date, moment))
 	}
 }

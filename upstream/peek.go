@@ -16,11 +16,8 @@ const (
 )
 
 // peek reads the beginning of a body, and puts a body in its place that returns all.
-func peek(resp *http.Response) {
-	if resp.Body == nil || resp.Body == http.NoBody || resp.Header.Get("Content-Encoding") != "" {
-		return
-	}
-	if _, again := resp.Body.(*peekedBody); again {
+func peek(resp *http.Response, date time.Time) {
+	if _, again := resp.Body.(*peekedBody); again || resp.Body == nil || resp.Body == http.NoBody || resp.Header.Get("Content-Encoding") != "" {
 		return
 	}
 	b := &peekedBody{ReadCloser: resp.Body, done: make(chan struct{})}
@@ -32,7 +29,7 @@ func peek(resp *http.Response) {
 	}
 	select {
 	case <-b.done:
-		b.said = parseBody(b.text)
+		b.said = parseBody(b.text, date)
 	case <-time.After(peekTime):
 	case <-ended:
 	}
@@ -44,7 +41,7 @@ var errorNames = [...]string{"X-Amzn-Errortype", "X-Mashery-Error-Code", "X-Ms-E
 
 // peeked returns the meaning of a body's beginning, and of headers like parts of one: the
 // name of an error, and Meta's minutes until the calls of a kind are no longer refused.
-func peeked(resp *http.Response) (t bodyText) {
+func peeked(resp *http.Response, date time.Time) (t bodyText) {
 	if b, ok := resp.Body.(*peekedBody); ok {
 		t = b.said
 	}
@@ -54,7 +51,7 @@ func peeked(resp *http.Response) (t bodyText) {
 		}
 	}
 	if usage := first(resp.Header["X-Business-Use-Case-Usage"]); t.limited && len(usage) <= maxPeek {
-		t.after = cmp.Or(t.after, parseBody([]byte(usage)).after)
+		t.after = cmp.Or(t.after, parseBody([]byte(usage), date).after)
 	}
 	return t
 }

@@ -97,10 +97,10 @@ func (r *Reader) ReadAll(resp *http.Response, now time.Time) (Signal, []Budget) 
 	if !r.Speaks(resp) || cached(resp.Header) {
 		return s, nil
 	}
-	if r.peeks(resp) {
-		peek(resp)
-	}
 	date := dateOf(resp.Header, now)
+	if r.peeks(resp) {
+		peek(resp, date)
+	}
 	budgets := slices.Clone(r.dialect(resp).Budgets(resp.Header, date))
 	for i := range budgets {
 		budgets[i] = budgets[i].sane()
@@ -110,7 +110,7 @@ func (r *Reader) ReadAll(resp *http.Response, now time.Time) (Signal, []Budget) 
 	if len(rates) > 0 {
 		s.Budget = rates[0]
 	}
-	r.judge(&s, resp, retryAfter(resp.Header, date), budgets)
+	r.judge(&s, resp, date, budgets)
 	if r != nil && r.Amend != nil {
 		amended := s // Only a copy escapes to Amend.
 		r.Amend(resp, &amended)
@@ -121,11 +121,11 @@ func (r *Reader) ReadAll(resp *http.Response, now time.Time) (Signal, []Budget) 
 }
 
 // judge completes a signal: is the response a refusal, by which limit, for how long?
-func (r *Reader) judge(s *Signal, resp *http.Response, after time.Duration, budgets []Budget) {
-	status := resp.StatusCode
+func (r *Reader) judge(s *Signal, resp *http.Response, date time.Time, budgets []Budget) {
+	status, after := resp.StatusCode, retryAfter(resp.Header, date)
 	s.NoRetry = noRetry(status, resp.Header)
 	exhausted := slices.ContainsFunc(budgets, Budget.exhausted)
-	said := peeked(resp)
+	said := peeked(resp, date)
 	s.Refused = status == http.StatusTooManyRequests || ambiguous(status) && (after > 0 || exhausted) || said.limited && status >= http.StatusBadRequest
 	if !s.Refused {
 		// The maximum of calls under way is no reason to pause.
