@@ -117,7 +117,7 @@ func (t *bodyText) text(field, value string) {
 
 var (
 	limitFields = []string{"quotaid", "quotalimit", "policyname"}
-	codeFields  = []string{"code", "errorcode", "o:errorcode", "type", "errortype", "status", "reason", "errorname", "error", "id"}
+	codeFields  = []string{"code", "errorcode", "o:errorcode", "type", "errortype", "errorstatus", "status", "reason", "errorname", "error", "id"}
 	textFields  = []string{"message", "msg", "error", "detail", "description", "title"}
 	// exceeded are parts of refusals' names and sentences, without separators: userRateLimitExceeded (Google), Unsplash,
 	// Canvas, ERR_403_DEVELOPER_OVER_QPS (Mashery), four of Meta, SEC EDGAR, AccuWeather, Bybit.
