@@ -134,8 +134,7 @@ var (
 
 // code reads a word for programs.
 func (t *bodyText) code(word string) {
-	name := joined(word)
-	t.limited = t.limited || refuses(name) || hasAny(name, throttling)
+	t.limited = t.limited || refuses(joined(word)) || hasAny(joined(word), throttling)
 	switch {
 	case final[word]:
 		t.noRetry = word

@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"net/http"
@@ -20,20 +19,23 @@ func peek(resp *http.Response, date time.Time) {
 	if _, again := resp.Body.(*peekedBody); again || resp.Body == nil || resp.Body == http.NoBody || resp.Header.Get("Content-Encoding") != "" {
 		return
 	}
-	b := &peekedBody{ReadCloser: resp.Body, done: make(chan struct{})}
+	b := &peekedBody{ReadCloser: resp.Body, text: make([]byte, 0, maxPeek), ahead: make(chan []byte, 1)}
 	resp.Body = b
-	go b.fill()
-	var ended <-chan struct{}
+	timeout, ended := time.After(peekTime), (<-chan struct{})(nil)
 	if resp.Request != nil {
 		ended = resp.Request.Context().Done()
 	}
-	select {
-	case <-b.done:
-		b.said = parseBody(b.text, date)
-	case <-time.After(peekTime):
-	case <-ended:
+	for !b.late && b.err == nil && len(b.text) < maxPeek {
+		b.late = true
+		go b.readAhead(b.text[len(b.text):maxPeek])
+		select {
+		case next := <-b.ahead:
+			b.text, b.late = b.text[:len(b.text)+len(next)], false
+		case <-timeout:
+		case <-ended:
+		}
 	}
-	b.late.Store(true)
+	b.said = parseBody(b.text, date)
 }
 
 // errorNames are headers with the name of an error: Amazon, Mashery, Azure Storage.
@@ -50,41 +52,40 @@ func peeked(resp *http.Response, date time.Time) (t bodyText) {
 			t.code(strings.ToLower(code))
 		}
 	}
-	if usage := first(resp.Header["X-Business-Use-Case-Usage"]); t.limited && len(usage) <= maxPeek {
-		t.after = cmp.Or(t.after, parseBody([]byte(usage), date).after)
+	if usage := first(resp.Header["X-Business-Use-Case-Usage"]); t.limited && t.after == 0 && len(usage) <= maxPeek {
+		t.after = parseBody([]byte(usage), date).after
 	}
 	return t
 }
 
-// peekedBody is a body whose beginning fill reads ahead.
+// peekedBody is a body whose beginning was read ahead.
 type peekedBody struct {
 	io.ReadCloser
-	late, closed atomic.Bool
-	done         chan struct{} // closed at the end of fill: the next three are set
-	text         []byte        // read ahead and not yet returned
-	err          error         // that ended reading ahead
-	said         bodyText
+	closed atomic.Bool
+	late   bool        // a read is under way
+	ahead  chan []byte // its result
+	err    error       // of the last read
+	text   []byte      // read ahead and not yet returned
+	said   bodyText
 }
 
-// fill reads ahead until the body ends, the text is long enough, or peek has gone. A
-// read that is under way then ends with the next bytes, or when the body is closed.
-func (b *peekedBody) fill() {
-	defer close(b.done)
+// readAhead makes one read. It ends with the next bytes, or when the body is closed.
+func (b *peekedBody) readAhead(buffer []byte) {
+	var text []byte
 	defer func() {
 		if v := recover(); v != nil {
 			b.err = fmt.Errorf("upstream: reading ahead: panic: %v", v)
 		}
+		b.ahead <- text
 	}()
-	b.text = make([]byte, 0, maxPeek)
-	for b.err == nil && len(b.text) < maxPeek && !b.late.Load() {
-		var n int
-		n, b.err = b.ReadCloser.Read(b.text[len(b.text):maxPeek])
-		b.text = b.text[:len(b.text)+n]
-	}
+	n, err := b.ReadCloser.Read(buffer)
+	text, b.err = buffer[:n], err
 }
 
 func (b *peekedBody) Read(p []byte) (int, error) {
-	<-b.done
+	if len(b.text) == 0 && b.late {
+		b.text, b.late = <-b.ahead, false
+	}
 	switch {
 	case b.closed.Load():
 		return 0, http.ErrBodyReadAfterClose

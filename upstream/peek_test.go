@@ -146,6 +146,31 @@ func TestBodyWaits(t *testing.T) {
 	}
 }
 
+// TestPeekKeepsNothingBack: the caller gets the bytes that have arrived, while later ones are on their way.
+func TestPeekKeepsNothingBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		resp, start := response(429), time.Now()
+		const begin = `{"retry_after": 7, "more": [`
+		resp.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.MultiReader(strings.NewReader(begin), &pieces{strings.NewReader("1]}"), time.Hour, nil}), io.NopCloser(nil)}
+		if s := (&upstream.Reader{Bodies: true}).Read(resp, date); s.Pause != 7*time.Second {
+			t.Errorf("a pause of %v by the part that has arrived", s.Pause)
+		}
+		if err := iotest.TestReader(io.LimitReader(resp.Body, int64(len(begin))), []byte(begin)); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(start); took != 20*time.Millisecond {
+			t.Errorf("the beginning came after %v", took)
+		}
+		if rest, err := io.ReadAll(resp.Body); string(rest) != "1]}" || err != nil {
+			t.Errorf("the rest is %q, %v", rest, err)
+		}
+	})
+}
+
 // TestPeekEnds: closing the body ends reading ahead, and a panic is an error.
 func TestPeekEnds(t *testing.T) {
 	t.Parallel()
