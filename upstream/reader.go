@@ -27,8 +27,8 @@ type Reader struct {
 	// tokens if the caller counts requests. A skipped budget with nothing left still
 	// pauses. Nil: no budget is left out.
 	Skip func(name string) bool
-	// Bodies lets Read read the beginning of the body of a 400, 403, 418, 420, 429, 503 or a 5xx of no standard,
-	// for upstreams that say only there that a limit refused, which, or how long to wait. False: none is read.
+	// Bodies lets Read read the beginning of the body of a 400, 403, 418, 420, 429, 503 or a 5xx of no standard, for upstreams that say
+	// only there that a limit refused, which, or how long to wait. It believes texts that an error repeats from a request. False: none is read.
 	Bodies bool
 	// Amend may change the signal of a response, for an upstream that says in its own
 	// way which limit refused. It is called last, for responses that say something and
