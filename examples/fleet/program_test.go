@@ -27,6 +27,12 @@ func late(t *testing.T, out string) time.Duration {
 	return d
 }
 
+// stall is what a worker logs when the machine, which may run many tests at once, stands
+// still for longer than a call waits for Redis.
+var stall = regexp.MustCompile(`(?m)^.* WARN weir: the primary store can't decide a call .*(i/o timeout|deadline exceeded).*\n`)
+
+func withoutStalls(s string) string { return stall.ReplaceAllString(s, "") }
+
 func TestProgram(t *testing.T) {
 	long.Only(t)
 	t.Parallel()
@@ -47,8 +53,8 @@ func TestProgram(t *testing.T) {
 			p = program.Start(t, bin, "-enough", "20")
 			out, code = p.End(t)
 		}
-		if code != 0 || p.Errors.Len() > 0 {
-			t.Errorf("exit code %d, errors %q", code, p.Errors.String())
+		if got := withoutStalls(p.Errors.String()); code != 0 || got != "" {
+			t.Errorf("exit code %d, errors %q", code, got)
 		}
 		for _, want := range []string{
 			"provider one lowers its limit from 40-in-2s to 16-in-2s\n",
@@ -80,7 +86,7 @@ func TestProgram(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, code := p.End(t)
-			if got, want := p.Errors.String(), "fleet: interrupted\n"; code != exitInterrupted || got != want {
+			if got, want := withoutStalls(p.Errors.String()), "fleet: interrupted\n"; code != exitInterrupted || got != want {
 				t.Errorf("exit code %d, printed %q, want %q", code, got, want)
 			}
 		})
