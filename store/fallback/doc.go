@@ -37,8 +37,7 @@
 //
 // The local store starts from known, not from full. After an outage the next call of a key
 // restores both in the primary, if that is a [store.Restorer], in its one round trip.
-// Other calls for that key wait meanwhile, for a tenth of the budget, and then restore it
-// as well. Keys without calls follow in the background, 1000 per second.
+// Other calls for that key wait meanwhile. Keys without calls follow in the background.
 //
 // The primary may lose a state, even without a failed call: its state is then younger than
 // known. In this case it takes the maximum that any process knows. A kept state ignores
@@ -72,5 +71,4 @@ package fallback
 //	open       Take, decide by the policy, local: memory.Seed, share.Charges, the local
 //	           store, memory.Spend. A call that has failed in the closed state goes on here
 //	half-open  breaker.try, probe. Calls go the open way
-//	closed     restoreAll, search, look, ask: due adds the memories that the primary lacks.
-//	           A call's own ask does the same for its keys
+//	closed     restoreAll, search, look, ask: due adds memories, as in the ask of a call

@@ -14,8 +14,7 @@ var ErrAway = errors.New("fallback: the primary store is away")
 // errBudget is the error of a call without an answer within the budget.
 var errBudget = fmt.Errorf("fallback: no answer within the budget: %w", os.ErrDeadlineExceeded)
 
-// errAgain means that a started call has charged nothing, and that the primary needs
-// another one.
+// errAgain means that a started call has charged nothing, and has to be asked again.
 var errAgain = errors.New("fallback: ask again")
 
 // KeyError is an error of a primary store that may concern one key alone, such as a

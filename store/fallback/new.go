@@ -24,7 +24,7 @@ func New(cfg Config) (*Store, error) {
 		s.primary = plain{cfg.Primary}
 	}
 	s.clock.start = time.Now()
-	s.breaker = breaker.Breaker{Probe: s.probe, Most: cfg.Probe, Tell: s.tell, Back: func() { s.restoreAll(0) }, Since: s.clock.start}
+	s.breaker = breaker.Breaker{Probe: s.probe, Most: cfg.Probe, Tell: s.tell, Back: func() { s.took.Store(0); s.restoreAll(0) }, Since: s.clock.start}
 	return s, nil
 }
 

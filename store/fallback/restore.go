@@ -11,8 +11,14 @@ import (
 	"github.com/goweir/weir/store/fallback/internal/memory"
 )
 
-// maxLosses is the maximum number of losses that one call may find.
-const maxLosses = 3
+const (
+	alone     = 100 * time.Millisecond // from a single failure to the search
+	again     = time.Second            // from a failed search to the next one
+	pace      = 1000                   // keys per second restored in the background, at most
+	enough    = 16                     // kept keys in a row that end the search for lost ones
+	maxTries  = 60                     // failed searches in a row, at most
+	maxLosses = 3                      // found by one call, at most
+)
 
 // recall sets the times of the primary's last answers for the keys. It leaves out states
 // that lapse soon: they may be gone when the call arrives.
@@ -56,48 +62,44 @@ func (s *Store) askOnce(ctx context.Context, req store.Request) (d store.Decisio
 		}()
 		err = errBudget // in case Take panics
 	}
+	began := s.clock.read()
 	if d, err = s.primary.Take(ctx, req); err == nil {
 		s.memory.Learn(req.Charges, req.Seen) // Calls that wait for the restore come later.
+		if took, least := int64(s.clock.read().Sub(began)), s.took.Load(); r != nil && (least == 0 || took < least) {
+			s.took.Store(took)
+		}
 	}
 	return d, err
 }
 
 // due begins to restore the charges' keys that the primary lacks, or returns nil. While one
 // call restores a key, other calls for it wait: the primary would admit them on a state that
-// lacks units. After a tenth of the budget they restore the key as well, as their own round
-// trips may take the rest. The primary counts it once.
-func (s *Store) due(ctx context.Context, charges []store.Charge) (*memory.Restore, error) {
+// lacks units. Then they go, whatever was decided here meanwhile, or they would wait for ever.
+// Without an answer by half of its patience a call restores the key as well, and the primary
+// counts it once. It does so soon if two round trips in a row would take too long.
+func (s *Store) due(ctx context.Context, charges []store.Charge) (r *memory.Restore, err error) {
 	var timer <-chan time.Time
+	var under *memory.Restore
 	for waited := false; ; {
-		r, under := s.memory.Due(charges, s.clock.now(), waited)
-		if under == nil {
+		if r, under = s.memory.Due(charges, s.clock.now(), waited, under); under == nil {
 			return r, nil
 		}
 		if _, twice := s.primary.(plain); timer == nil && !twice { // A plain store would charge twice.
-			timer = time.After(s.cfg.Budget / 10)
+			wait := s.cfg.patience() / 2
+			if time.Duration(s.took.Load()) > wait {
+				wait = s.cfg.Budget / 10
+			}
+			timer = time.After(wait)
 		}
 		select {
 		case <-under.Over:
 		case <-timer:
-			waited = true
+			waited, under = true, nil
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
 	}
 }
-
-const (
-	// alone is the time from a single failure to the search.
-	alone = 100 * time.Millisecond
-	// again is the time from a failed search to the next one.
-	again = time.Second
-	// pace is the maximum number of keys per second that are restored in the background.
-	pace = 1000
-	// enough is the number of kept keys in a row that end the search for lost ones.
-	enough = 16
-	// maxTries is the maximum number of failed searches in a row.
-	maxTries = 60
-)
 
 // lost notes that the primary has lost the keys of a call. It starts a search, at most once a
 // second: a primary that evicts keys loses one after the other. A loss after a quiet minute is

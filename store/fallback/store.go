@@ -28,6 +28,7 @@ type Store struct {
 	memory   memory.Memory
 	searches atomic.Int32 // asked for by restoreAll and not ended
 	tries    int          // searches that failed in a row
+	took     atomic.Int64 // the shortest restore since the last outage, in nanoseconds; 0: none
 	losses   atomic.Int64 // so far
 	lostAt   atomic.Int64 // the last loss with a search, by this process's clock
 	brakes   brakes.Pending

@@ -18,9 +18,8 @@ func (t *Memory) Recall(charges []store.Charge, seen []store.Seen, until int64) 
 		}
 		sh, _, e := t.lock(c.Scope, c.Key)
 		if e != nil {
-			sending := e.more.sending != nil
-			owes = owes || e.owes() || e.lost() || sending
-			if e.live(until) && !sending {
+			owes = owes || e.owes() || e.lost() || e.more.sending != nil
+			if e.live(until) && e.more.sending == nil {
 				seen[i].At = store.Instant(e.at)
 			}
 		}

@@ -11,8 +11,11 @@ import (
 
 // Due begins to restore the charges' keys that the primary lacks; nil: it lacks none. While
 // another call restores one of the keys, Due begins nothing and returns that restore as
-// under. A call that has waited begins one of its own.
-func (t *Memory) Due(charges []store.Charge, now int64, waited bool) (r, under *Restore) {
+// under. A call that has waited begins one of its own, or none after a good end of that one.
+func (t *Memory) Due(charges []store.Charge, now int64, waited bool, after *Restore) (r, under *Restore) {
+	if after != nil && after.known && keys.One(charges) {
+		return nil, nil
+	}
 	for i := 0; i < len(charges) && under == nil; i++ {
 		t.with(keys.Of(&charges[i]), func(e *entry) {
 			switch sending := e.more.sending; {
@@ -36,7 +39,7 @@ func (t *Memory) Due(charges []store.Charge, now int64, waited bool) (r, under *
 
 // Sent ends a restore, and notes whether the primary knows its memories now.
 func (t *Memory) Sent(r *Restore, known bool) {
-	r.once.Do(func() { close(r.Over) })
+	r.once.Do(func() { r.known = known; close(r.Over) })
 	for _, m := range r.Memories {
 		t.with(keys.Key{Scope: m.Scope, Key: m.Key}, func(e *entry) { e.sent(r, known) })
 	}
@@ -79,8 +82,7 @@ func (e *entry) sent(r *Restore, known bool) {
 		m.sending = nil
 	}
 	m.spendings = slices.DeleteFunc(m.spendings, func(p *spending) bool {
-		version, ok := r.sent[p]
-		return known && ok && version == p.version
+		return known && r.sent[p] == p.version
 	})
 }
 

@@ -60,7 +60,7 @@ func TestLearnOneInstant(t *testing.T) {
 				m.Learn(c, seen)
 			}
 			m.Lose(c, seen)
-			if r, _ := m.Due(c, now, false); r.Memories[0].Known[0].Units != 5 {
+			if r, _ := m.Due(c, now, false, nil); r.Memories[0].Known[0].Units != 5 {
 				t.Errorf("%v, %v: %d are known, want 5", a, order, r.Memories[0].Known[0].Units)
 			}
 		}
@@ -94,7 +94,7 @@ func TestCorrectionsReachTheirWindow(t *testing.T) {
 		m.Learn(c, seen)
 		m.Correct(c, func(int) int64 { return 1 }, test.at, true)
 		m.Lose(c, seen)
-		r, _ := m.Due(c, now, false)
+		r, _ := m.Due(c, now, false, nil)
 		if known := r.Memories[0].Known[0]; known.Units != test.units || known.Before != test.before {
 			t.Errorf("%s: %d units and %d before, want %d and %d", name, known.Units, known.Before, test.units, test.before)
 		}
@@ -115,7 +115,7 @@ func TestStepBackHoldsNoKeyUp(t *testing.T) {
 			back := now - 2*time.Hour.Microseconds()
 			if answered {
 				m.Spend(c, c, 1, now+2, now+2, 1)
-				r, _ := m.Due(c, now+3, false)
+				r, _ := m.Due(c, now+3, false, nil)
 				m.Sent(r, true)
 				m.Learn(c, []store.Seen{{At: store.Instant(back), Used: store.Used{At: store.Instant(back)}}})
 			}
@@ -135,7 +135,7 @@ func TestSpentBeforeAStepBack(t *testing.T) {
 		m, c, half := open(1000), charges("k"), charges("k")
 		c[0].Limit, half[0].Limit = store.Per(100, time.Hour), store.Per(50, time.Hour)
 		m.Spend(c, half, 2, now, now, 1)
-		r, _ := m.Due(c, now-back.Microseconds(), false)
+		r, _ := m.Due(c, now-back.Microseconds(), false, nil)
 		if spent := r.Memories[0].Spent[0].At - now; spent < 35_990_000 || spent > 36_010_000 {
 			t.Errorf("%v back: spent until %d µs, want about 36000000", back, spent)
 		}
@@ -159,23 +159,26 @@ func TestRestore(t *testing.T) {
 			t.Errorf("recalled %v after its window", seen)
 		}
 		m.Spend(c, c, 1, now+2, now+2, 1)
-		r, under := m.Due(c, now+3, false)
+		r, under := m.Due(c, now+3, false, nil)
 		if r == nil || under != nil || len(r.Memories) != 1 || r.Memories[0].Known[0].Units != 3 || r.Memories[0].Spent[0].Units != 1 {
 			t.Fatalf("due: %+v", r)
 		}
-		if again, under := m.Due(c, now+3, false); again != nil || under != r {
+		if again, under := m.Due(c, now+3, false, nil); again != nil || under != r {
 			t.Error("two restores of a key at once")
 		}
 		// A lost answer keeps the ID. A unit since then stays owed.
 		m.Sent(r, false)
 		<-r.Over
-		again, _ := m.Due(c, now+5, false)
+		again, _ := m.Due(c, now+5, false, r)
 		if again == nil || again.Memories[0].ID != r.Memories[0].ID {
 			t.Fatalf("due again: %+v", again)
 		}
 		m.Spend(c, c, 1, now+6, now+6, 1)
 		m.Sent(again, true)
-		last, _ := m.Due(c, now+8, false)
+		if more, under := m.Due(c, now+7, false, again); more != nil || under != nil {
+			t.Error("a call waits for units spent after the restore that it waited for")
+		}
+		last, _ := m.Due(c, now+8, false, nil)
 		if last == nil || last.Memories[0].Spent[0].Units != 2 || last.Memories[0].ID != r.Memories[0].ID {
 			t.Fatalf("due at last: %+v", last)
 		}
@@ -196,17 +199,17 @@ func TestDueOfTwoKeys(t *testing.T) {
 	t.Parallel()
 	m, both := open(1000), append(charges("a"), charges("b")...)
 	m.Spend(both, both, 1, now, now, 1)
-	b, _ := m.Due(charges("b"), now, false)
-	if r, under := m.Due(both, now, false); r != nil || under != b {
+	b, _ := m.Due(charges("b"), now, false, nil)
+	if r, under := m.Due(both, now, false, nil); r != nil || under != b {
 		t.Fatalf("due: %+v, under way: %+v", r, under)
 	}
-	a, under := m.Due(charges("a"), now, false)
+	a, under := m.Due(charges("a"), now, false, nil)
 	if a == nil || under != nil {
 		t.Fatalf("due: %+v, under way: %+v", a, under)
 	}
 	m.Sent(a, true)
 	m.Sent(b, false)
-	r, _ := m.Due(both, now, false)
+	r, _ := m.Due(both, now, false, nil)
 	if r == nil || len(r.Memories) != 1 || r.Memories[0].Key != "b" {
 		t.Errorf("due: %+v", r)
 	}
@@ -224,7 +227,7 @@ func TestSeed(t *testing.T) {
 		{func(at int64) { m.Learn(c, answer(at)) }, 1},
 		{func(int64) {}, 1},
 		{func(at int64) { m.Spend(c, c, 1, at, at, 1); m.Learn(c, answer(at)) }, 1},
-		{func(at int64) { r, _ := m.Due(c, at, false); m.Sent(r, true) }, 2},
+		{func(at int64) { r, _ := m.Due(c, at, false, nil); m.Sent(r, true) }, 2},
 	} {
 		at := now + int64(i)
 		step.do(at)
@@ -254,7 +257,7 @@ func TestLacking(t *testing.T) {
 		t.Errorf("lacking %v", lacking)
 	}
 	m.Lose(charges(long), answer(now))
-	if r, _ := m.Due(charges(long), now+6, false); r == nil || r.Memories[0].Key != long || r.Memories[0].Spent != nil {
+	if r, _ := m.Due(charges(long), now+6, false, nil); r == nil || r.Memories[0].Key != long || r.Memories[0].Spent != nil {
 		t.Errorf("due: %+v", r)
 	}
 }
@@ -268,7 +271,7 @@ func TestForgottenInARestore(t *testing.T) {
 		m.Learn(charges(fmt.Sprint("other", i)), answer(now))
 	}
 	m.Spend(c, c, 1, now, now, 1)
-	r, _ := m.Due(c, now, false)
+	r, _ := m.Due(c, now, false, nil)
 	if r == nil {
 		t.Fatal("nothing to restore")
 	}
@@ -282,7 +285,7 @@ func TestForgottenInARestore(t *testing.T) {
 		}
 	})
 	wg.Wait()
-	if r, _ := m.Due(c, now, false); r != nil {
+	if r, _ := m.Due(c, now, false, nil); r != nil {
 		t.Errorf("the new entry has to be restored: %+v", r)
 	}
 }

@@ -63,18 +63,17 @@ func (p *spending) fill(m *store.Memory, parts, now int64) {
 	}
 }
 
-// Restore is a restore of a request's keys under way. Other calls for these keys wait for
-// its end.
+// Restore is a restore of a request's keys under way. Other calls for these keys wait for it.
 type Restore struct {
 	Memories []store.Memory
 	Over     chan struct{} // closed at its end
 
-	once sync.Once
-	sent map[*spending]int // versions in Memories
+	once  sync.Once
+	known bool              // the primary knows Memories; after the end
+	sent  map[*spending]int // versions in Memories
 }
 
-// maxSpendings is the maximum number of spendings of a key. A further one replaces the
-// oldest.
+// maxSpendings bounds the spendings of a key. A further one replaces the oldest.
 const maxSpendings = 4
 
 // spend notes charges that were admitted here at an instant. shared are the same charges
