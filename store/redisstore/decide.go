@@ -165,7 +165,7 @@ func read(runs []run, c rediscall.Once, sent, heard time.Duration) error {
 	for i := range runs {
 		r := &runs[i]
 		a := &answer{now: now, seen: r.Seen, sent: sent, heard: heard}
-		a.Answer = list.Answer(r.Limits, int(r.Calls), a.states[:0], now)
+		a.Answer = list.Answer(&r.Key, int(r.Calls), a.states[:0], now)
 		if r.Tag > 0 && a.Calls > 0 {
 			a.receipt = list.Receipt(r.Key, &a.Answer)
 			a.receipt.Slot, a.receipt.Real = list.Number(), now

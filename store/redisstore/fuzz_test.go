@@ -103,7 +103,7 @@ func FuzzReply(f *testing.F) {
 		}
 		r := script.NewReply(list)
 		now := r.Number()
-		a := r.Answer(limits, 1, nil, now)
+		a := r.Answer(&script.Key{Limits: limits}, 1, nil, now)
 		if r.End() == nil && a.Calls >= 0 && len(a.States) != len(limits.Rules) {
 			t.Errorf("%q: %+v", numbers, a)
 		}

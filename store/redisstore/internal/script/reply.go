@@ -108,9 +108,9 @@ func (r *Reply) Text() string { return next[string](r) }
 
 // Answer returns the next key's answer to a number of calls, and stores its states in
 // states. Slots are those of the first refused call.
-func (r *Reply) Answer(limits *Limits, calls int, states []State, now int64) (a Answer) {
-	a.Calls = r.Number()
-	if a.Calls < 0 {
+func (r *Reply) Answer(k *Key, calls int, states []State, now int64) (a Answer) {
+	if a.Calls = r.Number(); a.Calls < 0 {
+		r.bad = r.bad || a.Calls < lost || a.Calls == needsLog && k.Logged
 		return a
 	}
 	a.Others, a.Calls = a.Calls >= others, a.Calls%others
@@ -129,8 +129,8 @@ func (r *Reply) Answer(limits *Limits, calls int, states []State, now int64) (a 
 	if !short {
 		a.Real, a.Slot = r.Number(), r.Number()
 	}
-	for i := range limits.Rules {
-		rule := &limits.Rules[i]
+	for i := range k.Limits.Rules {
+		rule := &k.Limits.Rules[i]
 		s := State{State: exact.State{A: r.Number(), B: r.Number()}, Slot: now}
 		kind := rule.Limit.Algorithm
 		if kind == store.SlidingCounter {
@@ -139,8 +139,8 @@ func (r *Reply) Answer(limits *Limits, calls int, states []State, now int64) (a 
 		switch {
 		case !short || kind == store.SlidingWindow:
 			s.Slot = r.Number()
-		case a.Calls < int64(calls) && limits.costs[i] > 0:
-			_, s.Slot = rule.Slot(&s.State, nil, now, limits.needs[i])
+		case a.Calls < int64(calls) && k.Limits.costs[i] > 0:
+			_, s.Slot = rule.Slot(&s.State, nil, now, k.Limits.needs[i])
 		}
 		if short && a.Calls < int64(calls) {
 			a.Real = max(a.Real, s.Slot)

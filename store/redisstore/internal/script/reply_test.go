@@ -50,7 +50,7 @@ func TestReplyOfAnotherForm(t *testing.T) {
 	long := []any{int64(9), int64(1), "5.6", int64(9), int64(9), int64(1), int64(2), int64(9), int64(3), int64(4), int64(5), int64(9)}
 	read := func(list any) error {
 		r := NewReply(list)
-		r.Answer(limits, 1, nil, r.Number())
+		r.Answer(&Key{Limits: limits}, 1, nil, r.Number())
 		return r.End()
 	}
 	for _, good := range [][]any{short, long, {int64(9), int64(needsLog)}, {int64(9), int64(failed)}} {
@@ -70,6 +70,30 @@ func TestReplyOfAnotherForm(t *testing.T) {
 			if err := read(list); !errors.Is(err, errReply) {
 				t.Errorf("%v with %s: %v", good, name, err)
 			}
+		}
+	}
+}
+
+// TestReplyThatAsksForever: a reply that asks for the log again is errReply, and so is one with an
+// unknown code: the call would go on for ever, or be decided by nothing.
+func TestReplyThatAsksForever(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		calls int64
+		key   Key
+		want  error
+	}{
+		"without the log":  {needsLog, Key{}, nil},
+		"with the log":     {needsLog, Key{Logged: true}, errReply},
+		"an unknown code":  {-4, Key{}, errReply},
+		"lost":             {lost, Key{Logged: true}, nil},
+		"can't be decided": {failed, Key{Logged: true}, nil},
+	} {
+		test.key.Limits = limitsOf(store.Per(3, time.Second))
+		r := NewReply([]any{test.calls})
+		r.Answer(&test.key, 1, nil, 1000)
+		if err := r.End(); !errors.Is(err, test.want) {
+			t.Errorf("%s: %v, want %v", name, err, test.want)
 		}
 	}
 }
@@ -96,7 +120,7 @@ func TestAnswer(t *testing.T) {
 		}},
 	} {
 		r := NewReply(test.list)
-		got := r.Answer(limits, 1, nil, 1000)
+		got := r.Answer(&Key{Limits: limits}, 1, nil, 1000)
 		if err := r.End(); err != nil || fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", test.want) {
 			t.Errorf("%s: %v\ngot  %+v\nwant %+v", name, err, got, test.want)
 		}
