@@ -32,7 +32,8 @@ func TestLostHotKeyIsRestoredTogether(t *testing.T) {
 	all(rounds)
 	f.recover()
 	var commands map[string]int
-	for range 3 { // A loaded machine makes calls too late, and these have to be restored later.
+	for range 10 { // A loaded machine makes calls too late, and these have to be restored later.
+		f.recover()
 		commands = f.server.CommandsDuring(func() {
 			if err := f.admin.FlushAll(context.Background()).Err(); err != nil {
 				t.Fatal(err)
