@@ -297,3 +297,35 @@ func weighted(t *testing.T, seed uint64, theirs, ours weir.Limit) (refused int64
 	callFrom(t, 20, 400, tr)
 	return p.refused.Load(), float64(400-ours.Max()) * float64(theirs.Period) / float64(theirs.Rate) / float64(time.Since(start))
 }
+
+// TestLowerLimitBesideAFasterOne: the upstream's limit is slightly lower than our slow one.
+// A fast limit of ours beside that makes no difference to the pace, which may be a quarter slower.
+func TestLowerLimitBesideAFasterOne(t *testing.T) {
+	t.Parallel()
+	second, minute := weir.Outbound(10, time.Second), weir.Outbound(100, time.Minute)
+	for name, ours := range map[string][]weir.Limit{
+		"the slow one alone": {minute},
+		"both":               {second, minute},
+		"a fixed window":     {second, minute.By(weir.FixedWindow)},
+		"a slower one too":   {second, minute, weir.Outbound(100_000, 24*time.Hour)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleet(t, 2, weirtest.ProviderConfig{
+					Limits: []weir.Limit{weir.PerMinute(90).By(weir.AlignedWindow)}, Hook: dialects.Draft11,
+					Latency: func(*http.Request) time.Duration { return 5 * time.Millisecond },
+				}, ours...)
+				go f.send(t, 5, 14*time.Minute)
+				time.Sleep(3 * time.Minute)
+				before := f.provider.Counts()
+				time.Sleep(10 * time.Minute)
+				after := f.provider.Counts()
+				if n := after.Admitted - before.Admitted; n < 600 || after.Refused() != before.Refused() {
+					t.Errorf("%d admitted in 10 minutes at 90 per minute, %d refused", n, after.Refused()-before.Refused())
+				}
+				time.Sleep(2 * time.Minute)
+			})
+		})
+	}
+}

@@ -62,7 +62,7 @@ type Brake struct {
 	// Cut lowers the rate at which slots follow each other.
 	Cut Cut
 	// Tell replaces the advertised pace: for the next GapFor, the key's time runs so
-	// slowly that units of the fastest limit come Gap apart. A Gap of 0 sets none.
+	// slowly that units of the slowest limit that has them as often come Gap apart. A Gap of 0 sets none.
 	Tell        bool
 	Gap, GapFor time.Duration
 	// Lift removes the whole brake. The other fields are then ignored.

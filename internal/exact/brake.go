@@ -8,15 +8,18 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Fastest returns the time between two units of the fastest limit, in whole
-// microseconds, at least one.
-func Fastest(charges []store.Charge) int64 {
-	unit := maxGap
+// Unit returns the time between two units of the slowest limit that has them as often as the brake's gap, or else
+// of the fastest, in whole microseconds, at least one.
+func Unit(charges []store.Charge, b *store.Brake) int64 {
+	fastest, slowest := maxGap, int64(0)
 	for i := range charges {
 		num, den := emission(&charges[i].Limit)
-		unit = min(unit, max(num/den, 1))
+		unit := max(num/den, 1)
+		if fastest = min(fastest, unit); unit <= Whole(b.Gap) {
+			slowest = max(slowest, unit)
+		}
 	}
-	return unit
+	return cmp.Or(slowest, fastest)
 }
 
 // Brake changes the key's clock as a valid brake asks. The charges name limits of the
@@ -24,7 +27,7 @@ func Fastest(charges []store.Charge) int64 {
 func (k *Key) Brake(charges []store.Charge, b *store.Brake, now int64) *Move {
 	k.drop(now)
 	first := k.first(now)
-	clock, changed := k.Clock.Apply(b, Fastest(charges), first, now)
+	clock, changed := k.Clock.Apply(b, Unit(charges, b), first, now)
 	if !changed {
 		return nil
 	}
@@ -78,8 +81,7 @@ func (k *Key) first(now int64) int64 {
 	return v
 }
 
-// apart returns the distance of the slots ahead as a fraction: Cost emission intervals. num
-// is 0 if they lie differently far apart.
+// apart returns the distance of the slots ahead as a fraction: Cost emission intervals. num is 0 if they lie differently far apart.
 func (k *Key) apart() (num, den int64) {
 	if len(k.Parts) == 1 {
 		p := &k.Parts[0].Rule.Pace

@@ -9,14 +9,13 @@ const (
 	maxGap = int64(1e12)
 )
 
-// Clock says how a key's own time v runs, in microseconds. The zero Clock's v is
-// the store's time. v never runs faster than that. The script keeps the same
-// numbers under the same names.
+// Clock says how a key's own time v runs, in microseconds. The zero Clock's v is the store's time. v never runs
+// faster than that. The script keeps the same numbers under the same names.
 //
 //	At, V               v was V at the store's time At
 //	Until, Stand        pause: v stands at Stand until Until; Stand 0: it stands
 //	                    from the next booking on
-//	Unit                time between units of the fastest limit, at full speed
+//	Unit                time between units at full speed: see Unit
 //	Gap, Ends           advertised: v runs at Unit/Gap until Ends
 //	Share, Since, Step  cut: v ran at Share/64 at Since, 1/64 faster each Step
 //	Next                no slot before this v: units lie apart while v is slow
@@ -48,8 +47,7 @@ func (c *Clock) Now(t int64) int64 {
 	return c.run(v, from, t)
 }
 
-// Real returns the first time of the store at which v reaches x. Before At it assumes full
-// speed.
+// Real returns the first time of the store at which v reaches x. Before At it assumes full speed.
 func (c *Clock) Real(x int64) int64 {
 	switch {
 	case c.At == 0:

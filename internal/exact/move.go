@@ -87,7 +87,7 @@ func (m *Move) window(a store.Algorithm, period, start int64) int64 {
 }
 
 // Apply returns the clock that a valid brake asks for, and whether it differs from c. unit is
-// the time between units of the key's fastest limit. first is the first slot ahead; 0: none.
+// the time between units that slow v down. first is the first slot ahead; 0: none.
 func (c Clock) Apply(b *store.Brake, unit, first, now int64) (Clock, bool) {
 	k := c.from(now)
 	if b.Lift {
@@ -113,12 +113,12 @@ func (c Clock) Apply(b *store.Brake, unit, first, now int64) (Clock, bool) {
 			gap, ends = 0, 0
 		}
 		changed = changed || gap != k.Gap || ends != k.Ends
-		k.Gap, k.Ends = gap, ends
+		k.Gap, k.Ends, k.Unit = gap, ends, unit
 	}
 	if !changed {
 		return c, false
 	}
-	k.Unit = unit
+	k.Unit = max(k.Unit, unit)
 	if first == 0 && k.Next > k.V {
 		// No unit comes closer to the one before than without the brake.
 		k.Next = max(k.Next, k.Now(c.Real(k.Next)))
@@ -133,7 +133,7 @@ func (c Clock) from(now int64) Clock {
 		c.Until, c.Stand = 0, 0
 	}
 	if c.Ends <= now {
-		c.Gap, c.Ends = 0, 0
+		c.Gap, c.Ends, c.Unit = 0, 0, 0
 	}
 	if c.share(now) == fullShare {
 		c.Share, c.Since, c.Step = 0, 0, 0

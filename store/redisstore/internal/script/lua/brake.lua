@@ -54,7 +54,7 @@ else
     changed = changed or gap ~= c.gap or ends ~= c.ends
     c.gap, c.ends = gap, ends
   end
-  c.unit = unit
+  c.unit = (tell or c.gap == 0) and unit or math.max(c.unit, unit)
   -- No unit comes closer to the one before than without the brake.
   if ahead == 0 and c.next > v then c.next = math.max(c.next, F.C.now(c, F.C.real(old, c.next))) end
 end
