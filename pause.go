@@ -32,8 +32,8 @@ func (l *Limiter) PauseBy(ctx context.Context, key string, d time.Duration, by s
 	return l.brake(ctx, key, store.Brake{Pause: d}, by)
 }
 
-// Resume lifts a pause and a lower rate of key. It returns ErrUnsupported when the
-// store can't.
+// Resume lifts a pause and a lower rate of key. Calls that wait for windows with a beginning may
+// have to book again, behind the queue. Resume returns ErrUnsupported when the store can't.
 func (l *Limiter) Resume(ctx context.Context, key string) error {
 	return l.brake(ctx, key, store.Brake{Lift: true}, byHand)
 }

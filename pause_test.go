@@ -243,6 +243,44 @@ func TestResumeOfWindows(t *testing.T) {
 	}
 }
 
+// TestPauseOfWindows: the next calls that wait for windows leave at the end of a pause, whenever
+// it was set, and the others follow at their distances.
+func TestPauseOfWindows(t *testing.T) {
+	t.Parallel()
+	const sec = time.Second
+	for _, tt := range []struct {
+		name         string
+		pause, until time.Duration
+		leave        [4]time.Duration // five calls each
+	}{
+		{"in the first window", 1 * sec, 25 * sec, [4]time.Duration{0, 25 * sec, 35 * sec, 45 * sec}},
+		{"in the second window", 13 * sec, 21 * sec, [4]time.Duration{0, 10 * sec, 21 * sec, 31 * sec}},
+		{"in the third window", 23 * sec, 61 * sec, [4]time.Duration{0, 10 * sec, 20 * sec, 61 * sec}},
+		{"until the next window", 13 * sec, 20 * sec, [4]time.Duration{0, 10 * sec, 20 * sec, 30 * sec}},
+	} {
+		for _, a := range []store.Algorithm{weir.FixedWindow, weir.AlignedWindow} {
+			t.Run(tt.name+", "+a.String(), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					l := onLocal(t, weir.Config{Limits: []weir.Limit{weir.Per(5, 10*sec).By(a)}})
+					n := newLine(l)
+					for i := range 20 {
+						n.join(t.Context(), i, "key")
+					}
+					time.Sleep(tt.pause)
+					if err := l.Pause(t.Context(), "key", tt.until-tt.pause); err != nil {
+						t.Fatal(err)
+					}
+					n.wg.Wait()
+					for i := range 20 {
+						n.want(t, i, tt.leave[i/5], nil)
+					}
+				})
+			})
+		}
+	}
+}
+
 // TestPauseBeyondTheLongestWait refuses waiting calls at once, with the pause as reason.
 func TestPauseBeyondTheLongestWait(t *testing.T) {
 	t.Parallel()

@@ -61,8 +61,8 @@ type Brake struct {
 	Slack time.Duration
 	// Cut lowers the rate at which slots follow each other.
 	Cut Cut
-	// Tell replaces the advertised pace: for the next GapFor, the key's time runs so
-	// slowly that units of the slowest limit that has them as often come Gap apart. A Gap of 0 sets none.
+	// Tell replaces the advertised pace: for GapFor, time runs so slowly that units of the
+	// slowest limit with at least one unit per Gap come Gap apart. A Gap of 0 sets none.
 	Tell        bool
 	Gap, GapFor time.Duration
 	// Lift removes the whole brake. The other fields are then ignored.

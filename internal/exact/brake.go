@@ -8,8 +8,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Unit returns the time between two units of the slowest limit that has them as often as the brake's gap, or else
-// of the fastest, in whole microseconds, at least one.
+// Unit returns the time between two units, in whole microseconds: that of the slowest limit
+// which is not slower than the brake's gap, or else that of the fastest.
 func Unit(charges []store.Charge, b *store.Brake) int64 {
 	fastest, slowest := maxGap, int64(0)
 	for i := range charges {
@@ -81,10 +81,13 @@ func (k *Key) first(now int64) int64 {
 	return v
 }
 
-// apart returns the distance of the slots ahead as a fraction: Cost emission intervals. num is 0 if they lie differently far apart.
+// apart returns the even distance of the slots ahead as a fraction; num 0: it is uneven.
 func (k *Key) apart() (num, den int64) {
-	if len(k.Parts) == 1 {
+	if len(k.Parts) == 1 && k.Queue.Cost > 0 {
 		p := &k.Parts[0].Rule.Pace
+		if k.Parts[0].inRealTime() {
+			return k.Parts[0].Rule.Period, 1
+		}
 		if hi, lo := bits.Mul64(uint64(k.Queue.Cost), uint64(p.Num)); hi == 0 && lo > 0 && lo <= math.MaxInt64 {
 			return int64(lo), p.Den
 		}
@@ -119,7 +122,7 @@ func (k *Key) bookings(first, last int64) int64 {
 	}
 	num, den := k.apart()
 	distance := last - first + num/den/2 // Slots are rounded.
-	if hi, _ := bits.Mul64(uint64(distance), uint64(den)); hi >= uint64(num) || first < k.Queue.First {
+	if hi, _ := bits.Mul64(uint64(distance), uint64(den)); hi >= uint64(num) || first < k.Queue.First || k.Parts[0].inRealTime() {
 		return -1 // Calls of a burst may stand before the queue.
 	}
 	n, _ := MulDiv(distance, den, num)

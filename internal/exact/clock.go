@@ -9,8 +9,8 @@ const (
 	maxGap = int64(1e12)
 )
 
-// Clock says how a key's own time v runs, in microseconds. The zero Clock's v is the store's time. v never runs
-// faster than that. The script keeps the same numbers under the same names.
+// Clock says how a key's own time v runs, in microseconds. The zero Clock's v is the store's
+// time. v never runs faster. The script keeps the same numbers under the same names.
 //
 //	At, V               v was V at the store's time At
 //	Until, Stand        pause: v stands at Stand until Until; Stand 0: it stands
@@ -162,9 +162,6 @@ func (c *Clock) Book(slot, cost, t int64) {
 
 // Lapse returns the time of the store from which v runs at full speed.
 func (c *Clock) Lapse() int64 {
-	if c.At == 0 {
-		return 0
-	}
 	cut := int64(0)
 	if c.Share > 0 {
 		cut = c.Since + (fullShare-c.Share)*c.Step

@@ -34,7 +34,7 @@ type Part struct {
 //
 //	Last   the last booked slot; it is over once v has come to it
 //	First  the first slot that was ahead when Last was not over
-//	Cost   of every booking ahead; 0: they differ, or several limits space them
+//	Cost   of every booking ahead; 0: they differ, or lie at uneven distances
 //	Tag    tells this state from one after a Reset; 0: nothing can be given back
 //	Seq    the number of bookings and other changes, but for lower costs, since Tag was set
 type Queue struct{ Last, First, Cost, Tag, Seq int64 }
@@ -43,6 +43,9 @@ type Queue struct{ Last, First, Cost, Tag, Seq int64 }
 func (p *Part) is(a store.Algorithm) bool { return p.Rule.Limit.Algorithm == a }
 
 func (p *Part) inRealTime() bool { return InRealTime(p.Rule.Limit.Algorithm) }
+
+// apart reports whether two slots lie whole windows apart.
+func (p *Part) apart(by int64) bool { return p.inRealTime() && by%p.Rule.Period == 0 }
 
 // book takes units, and notes the booking that opens a window.
 func (p *Part) book(at, units, seq int64) {

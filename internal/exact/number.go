@@ -52,12 +52,7 @@ func corrected(units, more int64) int64 { return min(max(units+more, 0), max(uni
 type Micros struct{ Whole, Rem int64 }
 
 // up returns m rounded up to whole microseconds.
-func (m Micros) up() int64 {
-	if m.Rem > 0 {
-		return m.Whole + 1
-	}
-	return m.Whole
-}
+func (m Micros) up() int64 { return m.Whole + min(m.Rem, 1) }
 
 // Less reports whether m < n. Both have the same denominator.
 func (m Micros) Less(n Micros) bool {

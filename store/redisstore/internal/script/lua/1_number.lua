@@ -46,24 +46,6 @@ need = function(l, n)
   return w, rest
 end,
 
--- How many of n calls fit now, given that one does. The result may be smaller for large
--- numbers.
-fit = function(k, n)
-  for i = 1, #k.limits do
-    local l = k.limits[i]
-    if l.max and l.cost > 0 and l.cost * (n - 1) + l.need > l.max then n = math.floor((l.max - l.need) / l.cost) + 1 end
-    if l.q and l.q * n >= 9007199254740992 then n = 1 end
-  end
-  if n < 2 or F.find(k, n) <= now then return n end
-  local low = 1
-  while n - low > 1 do
-    local middle = math.floor((low + n) / 2)
-    if F.find(k, middle) <= now then low = middle else n = middle end
-  end
-  F.find(k, low)
-  return low
-end,
-
 -- The limit named in a part of a value, as "g25/5s" or "g25/1500000/50": its algorithm, rate,
 -- period in seconds or µs, and burst.
 rule = function(spec)

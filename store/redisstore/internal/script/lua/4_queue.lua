@@ -48,7 +48,8 @@ enqueue = function(k, most, tag, n)
   if q.tag > 0 then q.seq = q.seq + n end
   if k.slot > k.v then
     if q.last <= k.v then q.first, q.cost = k.slot, most elseif q.cost ~= most then q.cost = 0 end
-    if k.parts[2] or not k.natural then q.cost = 0 end
+    local l = k.parts[1]
+    if k.parts[2] or not k.natural and (l.kind == 'g' or l.kind == 'w' or (k.slot - q.first) % l.p > 0) then q.cost = 0 end
     q.last = k.slot
   end
   return q

@@ -25,10 +25,12 @@ local function first()
   end
   if q.first > v then return q.first end
   local l = k.parts[1]
-  if q.cost > 0 and l and not k.parts[2] and l.kind == 'g' and q.cost * l.num < 4503599627370496 then
-    local step = q.cost * l.num
-    local n = F.N.muldiv(v - q.first, l.q, step)
-    return math.max(q.first + F.N.muldiv(n + 1, step, l.q), v)
+  if q.cost > 0 and l and not k.parts[2] and l.kind ~= 'w' then
+    local step, den = l.p, 1
+    if l.kind == 'g' then step, den = q.cost * l.num, l.q end
+    if step >= 4503599627370496 then return v end
+    local n = F.N.muldiv(v - q.first, den, step)
+    return math.max(q.first + F.N.muldiv(n + 1, step, den), v)
   end
   return v
 end
