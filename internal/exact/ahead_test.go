@@ -50,3 +50,29 @@ func TestBookingsAhead(t *testing.T) {
 		})
 	}
 }
+
+// TestNobodyLeavesInAPauseOfOneKeyOfTwo: a slot that waits for another key leaves at the end
+// of a pause, too.
+func TestNobodyLeavesInAPauseOfOneKeyOfTwo(t *testing.T) {
+	t.Parallel()
+	for _, a := range []store.Algorithm{store.GCRA, store.FixedWindow, store.AlignedWindow, store.SlidingCounter, store.SlidingWindow} {
+		t.Run(a.String(), func(t *testing.T) {
+			t.Parallel()
+			var k, other Key
+			l, slow := store.Per(1, 10*time.Second).By(a), store.Per(1, 25*time.Second)
+			take(&k, charges(1, l), begun, 0)
+			take(&other, charges(1, slow), begun, 0)
+			take(&k, waiting(1, time.Hour, l), begun, 0)
+			both := waiting(1, time.Hour, l, slow)
+			groups := []Group{{Key: &k, Charges: both.Charges[:1]}, {Key: &other, Charges: both.Charges[1:]}}
+			var v Verdict
+			Take(both, groups, make([]Outcome, 2), &v, begun, 0, nil)
+			slot := groups[0].Found.Slot
+			const pausedAt = begun + 22_000_000
+			k.Brake(charges(0, l).Charges, &store.Brake{Pause: time.Minute}, pausedAt)
+			if leaves := k.Clock.Real(slot); leaves < pausedAt+60_000_000 {
+				t.Errorf("a call leaves %v before the end of the pause", time.Duration(pausedAt+60_000_000-leaves)*time.Microsecond)
+			}
+		})
+	}
+}

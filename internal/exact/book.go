@@ -41,7 +41,7 @@ func (k *Key) Find(f *Found, charges []store.Charge, now int64) {
 // the request, admits no sooner. All limits still admit then.
 func (k *Key) Later(f *Found, at int64) {
 	if at > f.Real {
-		f.Real = at
+		f.Real, f.natural = at, false
 		f.Slot = max(f.Slot, f.clock.Now(at-1)+1) // v does not reach it sooner.
 		f.Floor = max(f.Floor, f.Slot)
 	}

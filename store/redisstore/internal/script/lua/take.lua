@@ -39,7 +39,7 @@ for _, k in ipairs(keys) do
   local entry, taken = 0, allowed and not k.free and 1 or 0
   if taken == 1 then
     if latest > k.real then
-      k.real = latest
+      k.real, k.natural = latest, false
       k.slot = math.max(k.slot, (k.standing and F.C.now(k.standing, latest - 1) or latest - 1) + 1)
       k.floor = math.max(k.floor, k.slot)
     end
