@@ -61,6 +61,9 @@ func play(ctx context.Context, o options, s *sharedredis.Redis, w io.Writer) err
 	if r.outcomes, err = crew.Outcomes[outcome](fleet); err != nil {
 		return err
 	}
+	for _, o := range r.outcomes {
+		r.late = max(r.late, o.Late)
+	}
 	r.print(w)
 	return r.broken()
 }
@@ -70,7 +73,7 @@ type result struct {
 	enough    float64 // the minimum used share of the limits
 	providers []*provider
 	outcomes  []outcome
-	late      time.Duration // the maximum delay of this process by the machine
+	late      time.Duration // the maximum delay of any process by the machine
 
 	mu     sync.Mutex
 	start  time.Time

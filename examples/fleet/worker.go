@@ -35,6 +35,7 @@ type job struct {
 type outcome struct {
 	Failed  int // calls that failed without a refusal
 	Failure string
+	Late    time.Duration // the maximum delay of this process by the machine
 }
 
 // workerMain returns a worker's exit code.
@@ -115,6 +116,7 @@ func newWorker(j job, store weir.Store) (*worker, error) {
 
 func (w *worker) run(ctx context.Context) outcome {
 	var all sync.WaitGroup
+	late := watchLateness()
 	for _, url := range w.job.Providers {
 		for range callers {
 			all.Go(func() {
@@ -131,6 +133,7 @@ func (w *worker) run(ctx context.Context) outcome {
 		}
 	}
 	all.Wait()
+	w.outcome.Late = late.stop()
 	return w.outcome
 }
 
