@@ -30,22 +30,23 @@ func TestLostHotKeyIsRestoredTogether(t *testing.T) {
 		wg.Wait()
 	}
 	all(rounds)
-	f.recover()
-	var commands map[string]int
-	for range 10 { // A loaded machine makes calls too late, and these have to be restored later.
+	// A loaded machine makes some calls too late, and these have to be restored later.
+	const losses, enough = 10, 3
+	few := 0
+	for n := 0; n < losses && few < enough; n++ {
 		f.recover()
-		commands = f.server.CommandsDuring(func() {
+		commands := f.server.CommandsDuring(func() {
 			if err := f.admin.FlushAll(context.Background()).Err(); err != nil {
 				t.Fatal(err)
 			}
 			all(rounds)
 		})
+		t.Logf("%d calls after a loss took %d scripts", callers*rounds, commands["evalsha"])
 		if commands["evalsha"] < callers {
-			break
+			few++
 		}
 	}
-	t.Logf("%d calls after the loss took %v", callers*rounds, commands)
-	if n := commands["evalsha"]; n >= callers {
-		t.Errorf("%d calls of %d callers took %d scripts after the loss, want fewer than %d", callers*rounds, callers, n, callers)
+	if few < enough {
+		t.Errorf("after %d of %d losses %d callers took fewer than %d scripts, want %d", few, losses, callers, callers, enough)
 	}
 }

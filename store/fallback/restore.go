@@ -75,8 +75,8 @@ func (s *Store) askOnce(ctx context.Context, req store.Request) (d store.Decisio
 // due begins to restore the charges' keys that the primary lacks, or returns nil. While one
 // call restores a key, other calls for it wait: the primary would admit them on a state that
 // lacks units. Then they go, whatever was decided here meanwhile, or they would wait for ever.
-// Without an answer by half of its patience a call restores the key as well, and the primary
-// counts it once. It does so soon if two round trips in a row would take too long.
+// A call with too little time left for a round trip after that restores the key as well. The
+// primary counts it once.
 func (s *Store) due(ctx context.Context, charges []store.Charge) (r *memory.Restore, err error) {
 	var timer <-chan time.Time
 	var under *memory.Restore
@@ -85,11 +85,10 @@ func (s *Store) due(ctx context.Context, charges []store.Charge) (r *memory.Rest
 			return r, nil
 		}
 		if _, twice := s.primary.(plain); timer == nil && !twice { // A plain store would charge twice.
-			wait := s.cfg.patience() / 2
-			if time.Duration(s.took.Load()) > wait {
-				wait = s.cfg.Budget / 10
-			}
-			timer = time.After(wait)
+			end, _ := ctx.Deadline()
+			half, left, little := s.cfg.patience()/2, time.Until(end)-s.cfg.Budget, s.cfg.Budget/10
+			trip := max(time.Duration(s.took.Load()), 2*half-left) // The call may be back from a trip.
+			timer = time.After(max(min(half, left-trip-little), little))
 		}
 		select {
 		case <-under.Over:
