@@ -47,6 +47,7 @@ type question struct {
 	cancelable bool
 	silent     bool // the hook sees the call of the store, and no decision
 	hold       store.Hold
+	granted    *store.Decision // set to a grant, which is refused if it came too late; nil: it stands
 }
 
 // ask is take for a question about a call without a lease, and checks it.
@@ -66,26 +67,30 @@ func (l *decider) take(ctx context.Context, q *question, limits []Limit, d *stor
 	}
 	charges := spare.Get().(*[]store.Charge)
 	*charges = l.charge(*charges, q.ID, limits, behind)
-	err := l.send(ctx, q.ID, &store.Request{Charges: *charges, MaxWait: q.maxWait, Cancelable: q.cancelable, Hold: q.hold}, !q.silent, d)
+	err := l.send(ctx, q, *charges, d)
 	done(charges)
 	return err
 }
 
-// send asks the store about a valid request, and leaves d zero with an error. The hook sees
-// the call, in the name of id, with its decision or without.
-func (l *decider) send(ctx context.Context, id line.ID, r *store.Request, decided bool, d *store.Decision) (err error) {
-	r.Checked = true
+// send asks the store about valid charges, and leaves d zero with an error. The hook sees
+// the call, in the name of q.ID, with its decision or without.
+func (l *decider) send(ctx context.Context, q *question, charges []store.Charge, d *store.Decision) (err error) {
 	began := l.events.begin()
-	switch *d, err = l.store.Take(ctx, *r); {
+	*d, err = l.store.Take(ctx, store.Request{Charges: charges, MaxWait: q.maxWait, Cancelable: q.cancelable, Hold: q.hold, Checked: true})
+	if err == nil && d.Allowed && q.granted != nil {
+		*q.granted = *d
+		err = refuseLate(ctx, d, time.Now())
+	}
+	switch {
 	case err != nil:
 		*d = store.Decision{}
 	case l.events.hook == nil:
 		return nil
-	case decided:
-		l.events.decided(ctx, id, d, Event{Kind: EventDecision, Op: "take", Took: time.Since(epoch) - began})
+	case !q.silent:
+		l.events.decided(ctx, q.ID, d, Event{Kind: EventDecision, Op: "take", Took: time.Since(epoch) - began})
 		return nil
 	}
-	return l.events.end(ctx, "take", id, began, d.Source, err)
+	return l.events.end(ctx, "take", q.ID, began, d.Source, err)
 }
 
 // takeFast asks the store's shorter way for units that are free now and are kept.
@@ -108,7 +113,7 @@ func (l *decider) decidedFast(ctx context.Context, id line.ID, o *store.Outcome)
 
 // look returns the state of a key. It may take as long as a call that waits for maxWait.
 func (l *decider) look(ctx context.Context, id line.ID, maxWait time.Duration) (d store.Decision, err error) {
-	err = l.send(ctx, id, &store.Request{Charges: l.free(id.Key), MaxWait: maxWait}, false, &d)
+	err = l.send(ctx, &question{ID: id, maxWait: maxWait, silent: true}, l.free(id.Key), &d)
 	return d, err
 }
 
@@ -185,17 +190,13 @@ func (l *decider) refusal(id line.ID, d *store.Decision, byDeadline bool, maxWai
 	return e
 }
 
-// isLate reports whether a call can't use the granted slot, because the round trip to the
-// store took too long: either ctx has ended with an error, or the slot lies past the
-// deadline, and the decision becomes a refusal. The store's answer came at now.
-func isLate(ctx context.Context, d *store.Decision, now time.Time) (late bool, err error) {
-	if err := ctx.Err(); err != nil {
-		return true, err
-	}
-	if late = deadline.Passed(ctx, d.Delay, now); late {
+// refuseLate refuses a grant whose slot lies past the deadline: the round trip to the store
+// took too long. It returns the error of an ended ctx. The store's answer came at now.
+func refuseLate(ctx context.Context, d *store.Decision, now time.Time) (err error) {
+	if err = ctx.Err(); err == nil && deadline.Passed(ctx, d.Delay, now) {
 		d.Allowed, d.Reason, d.RetryAfter, d.Delay, d.Receipt = false, store.ReasonLimited, d.Delay, 0, nil
 	}
-	return late, nil
+	return err
 }
 
 // isRefusal reports whether a call failed because a limit refused it.

@@ -221,6 +221,26 @@ func TestEvents(t *testing.T) {
 		}, []string{took2, "settled 2 1", settle}},
 		{"Cancel", nil, func(t *testing.T, w *eventWorld) { must(t, reserve(t, w).Cancel(t.Context())) },
 			[]string{took2, "store_call cancel 0s false"}},
+		{"Reserve of a slot that comes too late", nil, func(t *testing.T, w *eventWorld) {
+			use(t, w)
+			use(t, w)
+			ctx, cancel := context.WithTimeout(t.Context(), 985*ms) // The slot is 980 ms away 10 ms later.
+			defer cancel()
+			if _, err := w.l.Reserve(ctx, "key"); !errors.Is(err, weir.ErrLimited) {
+				t.Error(err)
+			}
+		}, []string{took, took, refused, "store_call cancel 0s false"}},
+		{"Reserve whose context ends in the store", nil, func(t *testing.T, w *eventWorld) {
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(5*ms, cancel)
+			w.store.Next(func(_ context.Context, req store.Request, base store.Store) (store.Decision, error) {
+				time.Sleep(10 * ms)
+				return base.Take(t.Context(), req)
+			})
+			if _, err := w.l.Reserve(ctx, "key"); err != context.Canceled {
+				t.Error(err)
+			}
+		}, []string{"store_call cancel 0s false", "store_call take 10ms true"}},
 		{"Settle of levels", nil, func(t *testing.T, w *eventWorld) {
 			r, _, err := weir.WaitLevels(t.Context(), 0, weir.Level{Limiter: w.l, Key: "key", Cost: 2})
 			must(t, err)

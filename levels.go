@@ -64,7 +64,7 @@ func takeLevels(ctx context.Context, levels []Level, cancelable bool) (d store.D
 		v := &levels[i]
 		*charges = v.Limiter.charge(*charges, v.id(), v.limits(), behind)
 	}
-	err = l.send(ctx, levels[0].id(), &store.Request{Charges: *charges, Cancelable: cancelable}, false, &d)
+	err = l.send(ctx, &question{ID: levels[0].id(), cancelable: cancelable, silent: true}, *charges, &d)
 	done(charges)
 	return d, err
 }

@@ -53,7 +53,7 @@ func (l *Limiter) Reserve(ctx context.Context, key string) (*Reservation, error)
 func (l *Limiter) ReserveN(ctx context.Context, key string, cost int64) (*Reservation, error) {
 	id := line.ID{Key: key, Cost: cost}
 	maxWait, byDeadline := deadline.Max(ctx, time.Now(), l.maxWait)
-	r, d, late, err := l.book(ctx, id, l.limits, maxWait)
+	r, d, late, err := l.book(ctx, id, maxWait)
 	switch {
 	case err != nil || r != nil:
 		return r, err
@@ -83,7 +83,7 @@ func (l *Limiter) ReserveAtMost(ctx context.Context, key string, min, max int64)
 		}
 	}
 	for asked := 1; ; asked++ {
-		r, d, _, err := l.book(ctx, line.ID{Key: key, Cost: cost}, l.limits, 0)
+		r, d, _, err := l.book(ctx, line.ID{Key: key, Cost: cost}, 0)
 		if err != nil || r != nil || cost == min || d.Reason != store.ReasonLimited {
 			return r, decisionOf(&d), err
 		}
@@ -101,18 +101,17 @@ func (l *Limiter) ReserveAtMost(ctx context.Context, key string, min, max int64)
 
 // book books a slot at most maxWait away. A refusal comes without a Reservation;
 // late: the slot was granted so late that it lies past the deadline.
-func (l *Limiter) book(ctx context.Context, id line.ID, limits []Limit, maxWait time.Duration) (r *Reservation, d store.Decision, late bool, err error) {
-	asked := time.Now()
-	err = l.ask(ctx, &question{ID: id, maxWait: maxWait, cancelable: true}, limits, &d)
-	if err != nil || !d.Allowed {
-		return nil, d, false, err
-	}
-	granted, now := d, time.Now()
-	if late, err = isLate(ctx, &d, now); !late {
+func (l *Limiter) book(ctx context.Context, id line.ID, maxWait time.Duration) (r *Reservation, d store.Decision, late bool, err error) {
+	asked, granted := time.Now(), store.Decision{}
+	err = l.ask(ctx, &question{ID: id, maxWait: maxWait, cancelable: true, granted: &granted}, l.limits, &d)
+	now := time.Now()
+	if d.Allowed {
 		return &Reservation{limiter: l, id: id, decision: d, at: now}, d, false, nil
 	}
-	line.Linger(l.lines.Surrender(ctx, id, line.Granted(&granted, l.stored(limits), asked, now)))
-	return nil, d, err == nil, err
+	if late = granted.Allowed; late {
+		line.Linger(l.lines.Surrender(ctx, id, line.Granted(&granted, l.rules, asked, now)))
+	}
+	return nil, d, late, err
 }
 
 // Delay returns how long to wait from now until the slot; 0 when it has come.

@@ -135,10 +135,10 @@ func (c *waitingCall) book(ctx context.Context) (g grant, again bool, err error)
 	c.begin(ctx, &d)
 	c.at = answered
 	slot := line.Granted(&d, rules, c.asked, c.at)
-	if late, err := isLate(ctx, &d, c.at); late {
-		if err == nil {
-			err = l.refusal(c.id, &d, true, 0)
-		}
+	if err = refuseLate(ctx, &d, c.at); err == nil && !d.Allowed {
+		err = l.refusal(c.id, &d, true, 0)
+	}
+	if err != nil {
 		back := l.lines.Surrender(ctx, c.id, slot)
 		c.observe(ctx, err)
 		line.Linger(back)
