@@ -33,8 +33,8 @@ type Outcome struct {
 	Key              int   // index in Verdict.Keys
 }
 
-// Decide turns a verdict into the decision that callers see. Outcomes are in the
-// order of the request's charges.
+// Decide turns a verdict into the decision that callers see, with sound numbers also if those
+// of a server are not. Outcomes are in the order of the request's charges.
 func Decide(req *store.Request, v *Verdict, outcomes []Outcome) store.Decision {
 	var d store.Decision
 	never := req.NeverFits()
@@ -54,13 +54,13 @@ func Decide(req *store.Request, v *Verdict, outcomes []Outcome) store.Decision {
 	binding, best := -1, store.ChargeState{}
 	for i := range outcomes {
 		c, o := &req.Charges[i], &outcomes[i]
-		st := store.ChargeState{Remaining: o.Remaining, ResetAfter: micros(o.Reset)}
+		st := store.ChargeState{Remaining: min(max(o.Remaining, 0), c.Limit.Max()), ResetAfter: micros(o.Reset)}
 		switch {
 		case d.Allowed, d.Reason == store.ReasonInFlight:
 		case c.Cost > c.Limit.Max():
 			st.RetryAfter = store.Never
 		case never < 0:
-			st.RetryAfter = micros(max(o.Slot-v.Now, 0))
+			st.RetryAfter = micros(o.Slot - v.Now)
 		}
 		if d.Charges != nil {
 			d.Charges[i] = st

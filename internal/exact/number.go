@@ -38,7 +38,7 @@ func mulDivUp(a, b, c int64) int64 {
 // Whole returns a duration in whole microseconds, rounded up.
 func Whole(d time.Duration) int64 { return int64((d + time.Microsecond - 1) / time.Microsecond) }
 
-func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
+func micros(n int64) time.Duration { return max(time.Duration(n)*time.Microsecond, 0) }
 
 // align returns the start of the window of length p, counted from the Unix epoch,
 // that holds t.
