@@ -123,7 +123,7 @@ func (s *Store) ask(ctx context.Context, req *store.Request, keys []script.Key, 
 	if len(req.Restore) > 0 {
 		reply, err = s.restoreAnd(ctx, req.Restore, args)
 	} else {
-		reply, err = s.runScript(ctx, &script.Take, args)
+		reply, err = s.runScript(ctx, &script.Take, args).Result()
 	}
 	if err != nil {
 		return v, nil, err
@@ -135,7 +135,7 @@ func (s *Store) ask(ctx context.Context, req *store.Request, keys []script.Key, 
 	again, lost := false, false
 	for i := range keys {
 		k := &keys[i]
-		a := list.Answer(k, 1, room[:0], v.Now)
+		a := list.Answer(k, 0, room[:0], v.Now)
 		lost = lost || a.Lost()
 		if a.Calls >= 0 {
 			see(req, k, &a, v.Now)

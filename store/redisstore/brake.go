@@ -19,7 +19,7 @@ func (s *Store) Brake(ctx context.Context, charges []store.Charge, b store.Brake
 	}
 	k := s.keyOf(charges)
 	c := &charges[0]
-	_, err := s.runScript(ctx, &script.Brake, script.BrakeArgs(&k, &b, exact.Unit(charges, &b), s.clock(), s.watches.Channel, rediskey.Text(c.Scope, c.Key)))
+	_, err := s.runScript(ctx, &script.Brake, script.BrakeArgs(&k, &b, exact.Unit(charges, &b), s.clock(), s.watches.Channel, rediskey.Text(c.Scope, c.Key))).Bool()
 	s.denials.Forget(c.Scope, c.Key)
 	return err
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/goweir/weir/internal/rediskey"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/redisstore/internal/script"
-	"github.com/redis/go-redis/v9"
 )
 
 // maxIDs is the maximum number of leases in one command: Redis serves no other client
@@ -40,8 +39,7 @@ func (s *Store) Renew(ctx context.Context, scope, key string, lease time.Duratio
 	}
 	held := rediskey.Held(s.name(scope, key))
 	for some := range slices.Chunk(ids, maxIDs) {
-		reply, err := s.runScript(ctx, &script.Lease, script.LeaseArgs(held, lease.Microseconds(), some, s.clock()))
-		missing, err := redis.NewCmdResult(reply, err).StringSlice()
+		missing, err := s.runScript(ctx, &script.Lease, script.LeaseArgs(held, lease.Microseconds(), some, s.clock())).StringSlice()
 		if err != nil {
 			return lost, err
 		}

@@ -14,8 +14,7 @@ func (s *Store) Restore(ctx context.Context, m store.Memory) (lost bool, err err
 	if err := m.Validate(); err != nil {
 		return false, err
 	}
-	reply, err := s.runScript(ctx, &script.Take, s.restoreArgs(&m))
-	return reply == int64(1), err
+	return s.runScript(ctx, &script.Take, s.restoreArgs(&m)).Bool()
 }
 
 func (s *Store) restoreArgs(m *store.Memory) []any {
@@ -36,7 +35,7 @@ func (s *Store) restoreAnd(ctx context.Context, list []store.Memory, take []any)
 	calls = append(calls, rediscall.New(ctx, byHash(&script.Take, take)...))
 	s.eval(ctx, &script.Take, calls)
 	for i := range list {
-		err := calls[i].Err()
+		_, err := calls[i].Bool()
 		if isSplit(err) {
 			_, err = s.Restore(ctx, list[i])
 		}
@@ -46,7 +45,7 @@ func (s *Store) restoreAnd(ctx context.Context, list []store.Memory, take []any)
 	}
 	reply, err := calls[len(list)].Result()
 	if isSplit(err) {
-		return s.runScript(ctx, &script.Take, take)
+		return s.runScript(ctx, &script.Take, take).Result()
 	}
 	return reply, s.failed(err)
 }

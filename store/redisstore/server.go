@@ -128,7 +128,7 @@ const (
 )
 
 // runScript runs a script. It sets the first two of args.
-func (s *server) runScript(ctx context.Context, text *script.Text, args []any) (any, error) {
+func (s *server) runScript(ctx context.Context, text *script.Text, args []any) *redis.Cmd {
 	for try := 1; ; try++ {
 		call := [1]rediscall.Once{rediscall.New(ctx, byHash(text, args)...)}
 		s.eval(ctx, text, call[:])
@@ -138,7 +138,7 @@ func (s *server) runScript(ctx context.Context, text *script.Text, args []any) (
 				continue
 			}
 		}
-		return reply, s.failed(err)
+		return redis.NewCmdResult(reply, s.failed(err))
 	}
 }
 

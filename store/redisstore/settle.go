@@ -59,7 +59,7 @@ func (s *Store) settle(ctx context.Context, r *receipt, cost func(charge int) in
 	}
 	var errs []error
 	for end := len(r.keys); end > 0; end -= size {
-		if _, err := s.runScript(ctx, &script.Settle, script.SettleArgs(r.keys[end-size:end], s.clock(), cost)); err != nil {
+		if _, err := s.runScript(ctx, &script.Settle, script.SettleArgs(r.keys[end-size:end], s.clock(), cost)).Bool(); err != nil {
 			errs = append(errs, err)
 		}
 	}

@@ -39,7 +39,7 @@ func (s *Store) Reset(ctx context.Context, scope, key string) error {
 	state := s.name(scope, key)
 	log, held := rediskey.Log(state), rediskey.Held(state)
 	defer s.denials.Forget(scope, key)
-	_, err := s.runScript(ctx, &script.Reset, script.ResetArgs(state, log, held, s.clock()))
+	_, err := s.runScript(ctx, &script.Reset, script.ResetArgs(state, log, held, s.clock())).Bool()
 	if isSplit(err) {
 		// A slot on the move: each node forgets the keys that it has.
 		for _, name := range []string{state, log, held} {

@@ -29,7 +29,7 @@ import (
 // Calls below 0 mean that nothing was decided, and nothing follows:
 //
 //	-1      the log was missing among KEYS
-//	-2      the key can't be decided; a call for it alone gets the error
+//	-2      allow can't decide the key; a call of take for it gets the error
 //	-3      the state was lost since the caller saw it
 
 // errReply is returned for a reply of another form.
@@ -106,11 +106,11 @@ func (r *Reply) Number() int64 { return next[int64](r) }
 // Text returns the next text.
 func (r *Reply) Text() string { return next[string](r) }
 
-// Answer returns the next key's answer to a number of calls, and stores its states in
-// states. Slots are those of the first refused call.
+// Answer returns the next key's answer to a number of calls of allow, or to take: 0 calls. It
+// stores the states in states. Slots are those of the first refused call.
 func (r *Reply) Answer(k *Key, calls int, states []State, now int64) (a Answer) {
 	if a.Calls = r.Number(); a.Calls < 0 {
-		r.bad = r.bad || a.Calls < lost || a.Calls == needsLog && k.Logged
+		r.bad = r.bad || a.Calls < lost || a.Calls == needsLog && k.Logged || a.Calls == failed && calls == 0
 		return a
 	}
 	a.Others, a.Calls = a.Calls >= others, a.Calls%others
