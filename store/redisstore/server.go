@@ -132,13 +132,14 @@ func (s *server) runScript(ctx context.Context, text *script.Text, args []any) *
 	for try := 1; ; try++ {
 		call := [1]rediscall.Once{rediscall.New(ctx, byHash(text, args)...)}
 		s.eval(ctx, text, call[:])
-		reply, err := call[0].Result()
+		err := call[0].Err()
 		if isSplit(err) && try < splitTries {
 			if err = deadline.Sleep(ctx, splitPause<<try); err == nil {
 				continue
 			}
 		}
-		return redis.NewCmdResult(reply, s.failed(err))
+		call[0].SetErr(s.failed(err))
+		return call[0].Cmd
 	}
 }
 
