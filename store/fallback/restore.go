@@ -74,7 +74,7 @@ func (s *Store) askOnce(ctx context.Context, req store.Request) (d store.Decisio
 
 // due begins to restore the charges' keys that the primary lacks, or returns nil. While one
 // call restores a key, other calls for it wait: the primary would admit them on a state that
-// lacks units. Then they go, whatever was decided here meanwhile, or they would wait for ever.
+// lacks units. Then they go, and one of them takes units along that were spent meanwhile.
 // A call with too little time left for a round trip after that restores the key as well. The
 // primary counts it once.
 func (s *Store) due(ctx context.Context, charges []store.Charge) (r *memory.Restore, err error) {

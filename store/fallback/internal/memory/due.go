@@ -11,15 +11,14 @@ import (
 
 // Due begins to restore the charges' keys that the primary lacks; nil: it lacks none. While
 // another call restores one of the keys, Due begins nothing and returns that restore as
-// under. A call that has waited begins one of its own, or none after a good end of that one.
+// under. A call that has waited in vain begins one of its own. A call after the good end of a
+// restore waits for no other one.
 func (t *Memory) Due(charges []store.Charge, now int64, waited bool, after *Restore) (r, under *Restore) {
-	if after != nil && after.known && keys.One(charges) {
-		return nil, nil
-	}
 	for i := 0; i < len(charges) && under == nil; i++ {
 		t.with(keys.Of(&charges[i]), func(e *entry) {
 			switch sending := e.more.sending; {
 			case !keys.First(charges, i):
+			case sending != nil && after != nil && after.known && keys.One(charges):
 			case sending != nil && !waited:
 				under = sending
 			case sending != nil || e.owes() || e.lost():
@@ -39,10 +38,10 @@ func (t *Memory) Due(charges []store.Charge, now int64, waited bool, after *Rest
 
 // Sent ends a restore, and notes whether the primary knows its memories now.
 func (t *Memory) Sent(r *Restore, known bool) {
-	r.once.Do(func() { r.known = known; close(r.Over) })
 	for _, m := range r.Memories {
 		t.with(keys.Key{Scope: m.Scope, Key: m.Key}, func(e *entry) { e.sent(r, known) })
 	}
+	r.once.Do(func() { r.known = known; close(r.Over) })
 }
 
 // restore adds the memories of the key to a restore: the entry's, and one for each spending.
