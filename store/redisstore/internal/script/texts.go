@@ -22,9 +22,9 @@ type Text struct {
 
 // The scripts: the head of all, the parts that use runs, and the files of each.
 var (
-	anyKey = "1_value 1_number 1_window 2_clock 3_log 4_queue 4_grades 5_limits 5_loss" // decides any key
-	Allow  = text(anyKey+" 1_decide 6_answer 7_together", "rules allow")
-	Take   = text(anyKey+" 1_decide 6_answer 6_held 7_restore", "rules take") // also restores
+	anyKey = "1_value 1_number 1_window 2_clock 3_log 4_queue 4_grades 5_limits 5_loss" // reads and writes any key
+	Allow  = text(anyKey+" 6_decide 6_answer 7_together", "rules allow")
+	Take   = text(anyKey+" 6_decide 6_answer 6_held 7_restore", "rules take") // also restores
 	Settle = text(anyKey, "settle")
 	Brake  = text(anyKey, "brake")
 	Lease  = text("6_held", "lease")
