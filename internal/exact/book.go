@@ -106,7 +106,7 @@ func (k *Key) enqueue(f *Found, cost int64) {
 	case q.Cost != cost:
 		q.Cost = 0
 	}
-	if len(k.Parts) > 1 || !f.natural && !k.Parts[0].apart(f.Slot-q.First) {
+	if len(k.Parts) > 1 || !f.natural && !k.Parts[0].wholeWindows(f.Slot-q.First) {
 		q.Cost = 0
 	}
 	q.Last = f.Slot

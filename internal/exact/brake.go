@@ -8,8 +8,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Unit returns the time between two units, in whole microseconds: that of the slowest limit
-// which is not slower than the brake's gap, or else that of the fastest.
+// Unit returns the time between two units, in whole microseconds, of the slowest limit with at
+// least one unit per gap of the brake, or else of the fastest limit.
 func Unit(charges []store.Charge, b *store.Brake) int64 {
 	fastest, slowest := maxGap, int64(0)
 	for i := range charges {
@@ -123,7 +123,7 @@ func (k *Key) bookings(first, last int64) int64 {
 	num, den := k.apart()
 	distance := last - first + num/den/2 // Slots are rounded.
 	if hi, _ := bits.Mul64(uint64(distance), uint64(den)); hi >= uint64(num) || first < k.Queue.First || k.Parts[0].inRealTime() {
-		return -1 // Calls of a burst may stand before the queue.
+		return -1 // Several calls may share a window, or stand before the queue, in a burst.
 	}
 	n, _ := MulDiv(distance, den, num)
 	return n + 1

@@ -44,8 +44,8 @@ func (p *Part) is(a store.Algorithm) bool { return p.Rule.Limit.Algorithm == a }
 
 func (p *Part) inRealTime() bool { return InRealTime(p.Rule.Limit.Algorithm) }
 
-// apart reports whether two slots lie whole windows apart.
-func (p *Part) apart(by int64) bool { return p.inRealTime() && by%p.Rule.Period == 0 }
+// wholeWindows reports whether two slots that lie so far apart lie whole windows apart.
+func (p *Part) wholeWindows(by int64) bool { return p.inRealTime() && by%p.Rule.Period == 0 }
 
 // book takes units, and notes the booking that opens a window.
 func (p *Part) book(at, units, seq int64) {
