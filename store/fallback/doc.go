@@ -71,4 +71,4 @@ package fallback
 //	open       Take, decide by the policy, local: memory.Seed, share.Charges, the local
 //	           store, memory.Spend. A call that has failed in the closed state goes on here
 //	half-open  breaker.try, probe. Calls go the open way
-//	closed     restoreAll, search, look, ask: due adds memories, as in the ask of a call
+//	closed     restoreAll, search, look, ask: due adds what the primary lacks, for calls too

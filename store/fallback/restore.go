@@ -75,8 +75,7 @@ func (s *Store) askOnce(ctx context.Context, req store.Request) (d store.Decisio
 // due begins to restore the charges' keys that the primary lacks, or returns nil. While one
 // call restores a key, other calls for it wait: the primary would admit them on a state that
 // lacks units. Then they go, and one of them takes units along that were spent meanwhile.
-// A call with too little time left for a round trip after that restores the key as well. The
-// primary counts it once.
+// A call without time for a round trip after that restores the key too, which counts once.
 func (s *Store) due(ctx context.Context, charges []store.Charge) (r *memory.Restore, err error) {
 	var timer <-chan time.Time
 	var under *memory.Restore
@@ -86,8 +85,9 @@ func (s *Store) due(ctx context.Context, charges []store.Charge) (r *memory.Rest
 		}
 		if _, twice := s.primary.(plain); timer == nil && !twice { // A plain store would charge twice.
 			end, _ := ctx.Deadline()
-			half, left, little := s.cfg.patience()/2, time.Until(end)-s.cfg.Budget, s.cfg.Budget/10
-			trip := max(time.Duration(s.took.Load()), 2*half-left) // The call may be back from a trip.
+			half, little := s.cfg.patience()/2, s.cfg.Budget/10
+			left := time.Until(end) - s.cfg.Budget                 // of its patience: see besides
+			trip := max(time.Duration(s.took.Load()), 2*half-left) // The call may be back from one.
 			timer = time.After(max(min(half, left-trip-little), little))
 		}
 		select {
