@@ -6,7 +6,7 @@ replace github.com/goweir/weir => ..
 
 require (
 	github.com/goweir/weir v0.0.0-00010101000000-000000000000
-	github.com/redis/go-redis/v9 v9.23.0
+	github.com/redis/go-redis/v9 v9.22.0
 )
 
 require (

@@ -116,6 +116,6 @@ func All() []Contender {
 		WeirFallback(), WeirRoundTrips(3), WeirRoundTrips(16),
 		RedisRate(), RueidisLimiter(), Ulule(), Throttled(), HTTPRate(), GoLimiter(), Mennanov(),
 		XTimeRate(), Tollbooth(), EchoOwn(), GinRateLimit(), Failsafe(), WeirGin(), WeirEcho(),
-		Ping(), ReturnOne(), BareGCRA(), WeirScript(), AutoPipelined(), Pipelined(),
+		Ping(), ReturnOne(), BareGCRA(), WeirScript(), Pipelined(),
 	}
 }

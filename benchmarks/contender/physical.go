@@ -62,22 +62,6 @@ func decideBare(client redis.Scripter, l Limit) Decide {
 	}
 }
 
-// AutoPipelined is BareGCRA through go-redis's experimental AutoPipeline.
-func AutoPipelined() Contender {
-	return physical("minimal GCRA, AutoPipeline", func(c Cleaner, l Limit, at Servers) (Decide, error) {
-		client := at.Single(c)
-		if err := minimalGCRA.Load(context.Background(), client).Err(); err != nil {
-			return nil, err
-		}
-		pipeline, err := client.AutoPipeline()
-		if err != nil {
-			return nil, err
-		}
-		c.Cleanup(func() { _ = pipeline.Close() })
-		return decideBare(pipeline, l), nil
-	})
-}
-
 // Pipelined sends 64 decisions at a time.
 func Pipelined() Contender {
 	const batch = 64

@@ -11,7 +11,7 @@ require (
 	github.com/goweir/weir v0.0.0-00010101000000-000000000000
 	github.com/goweir/weir/dashboard v0.0.0-00010101000000-000000000000
 	github.com/guptarohit/asciigraph v0.10.0
-	github.com/redis/go-redis/v9 v9.23.0
+	github.com/redis/go-redis/v9 v9.22.0
 	github.com/spf13/cobra v1.10.2
 	golang.org/x/term v0.46.0
 )

@@ -176,8 +176,9 @@ func TestOpenDoesNoIO(t *testing.T) {
 	}
 }
 
-// TestOpenLooksNoHostUp: a service starts though DNS does not answer. The test changes the
-// resolver of the process, so it is not parallel.
+// TestOpenLooksNoHostUp: a service starts though DNS does not answer. For Sentinel go-redis
+// before v9.23 looks up a host that does not exist, for at most two seconds. The test changes
+// the resolver of the process, so it is not parallel.
 func TestOpenLooksNoHostUp(t *testing.T) {
 	var lookups atomic.Int32
 	resolver := net.DefaultResolver
@@ -186,18 +187,18 @@ func TestOpenLooksNoHostUp(t *testing.T) {
 		return nil, errors.New("no DNS")
 	}}
 	defer func() { net.DefaultResolver = resolver }()
-	for _, url := range []string{
-		"redis://redis.example.com:6379/0",
-		"rediss://user:password@redis.example.com:6379",
-		"redis://redis.example.com:6379?addr=redis2.example.com:6379",
-		"redis://sentinel.example.com:26379?master_name=main",
+	for url, looks := range map[string]bool{
+		"redis://redis.example.com:6379/0":                            false,
+		"rediss://user:password@redis.example.com:6379":               false,
+		"redis://redis.example.com:6379?addr=redis2.example.com:6379": false,
+		"redis://sentinel.example.com:26379?master_name=main":         !newGoRedis(t),
 	} {
 		s, err := Open(url, Config{})
 		if err := errors.Join(err, s.Close()); err != nil {
 			t.Fatal(err)
 		}
-		if n := lookups.Swap(0); n != 0 {
-			t.Errorf("%s: %d lookups, want none", url, n)
+		if n := lookups.Swap(0); (n != 0) != looks {
+			t.Errorf("%s: %d lookups, want some: %v", url, n, looks)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"errors"
+	"fmt"
 	"net/url"
 	"regexp"
 	"slices"
@@ -28,14 +29,13 @@ func TestURLs(t *testing.T) {
 		"single": {"redis://u:p@h:1/2", single(func(o *redis.Options) bool {
 			return o.Addr == "h:1" && o.DB == 2 && o.Username == "u" && o.Password == "p" && o.TLSConfig == nil && o.ReadTimeout == replyTimeout
 		})},
-		"no port":                 {"redis://h", single(func(o *redis.Options) bool { return o.Addr == "h:6379" })},
-		"IPv6":                    {"redis://[::1]:7", single(func(o *redis.Options) bool { return o.Addr == "[::1]:7" })},
-		"escaped":                 {"redis://:%23%2F%40@h", single(func(o *redis.Options) bool { return o.Password == "#/@" })},
-		"over TLS":                {"rediss://h:1", single(func(o *redis.Options) bool { return o.TLSConfig.ServerName == "h" })},
-		"a socket":                {"unix://u:p@/run/redis.sock?db=3", single(func(o *redis.Options) bool { return o.Network == "unix" && o.Addr == "/run/redis.sock" && o.DB == 3 })},
-		"an option":               {"redis://h?read_timeout=7s&pool_size=3", single(func(o *redis.Options) bool { return o.ReadTimeout == 7*time.Second && o.PoolSize == 3 })},
-		"a pipeline pool of none": {"redis://h?pipeline_pool_size=-1", single(func(o *redis.Options) bool { return o.PipelinePoolSize == -1 })},
-		"Sentinel":                {"redis://u:p@h:1/2?master_name=m&addr=h2:2&password=q", single(func(o *redis.Options) bool { return o.DB == 2 && o.Password == "q" && o.ContextTimeoutEnabled })},
+		"no port":   {"redis://h", single(func(o *redis.Options) bool { return o.Addr == "h:6379" })},
+		"IPv6":      {"redis://[::1]:7", single(func(o *redis.Options) bool { return o.Addr == "[::1]:7" })},
+		"escaped":   {"redis://:%23%2F%40@h", single(func(o *redis.Options) bool { return o.Password == "#/@" })},
+		"over TLS":  {"rediss://h:1", single(func(o *redis.Options) bool { return o.TLSConfig.ServerName == "h" })},
+		"a socket":  {"unix://u:p@/run/redis.sock?db=3", single(func(o *redis.Options) bool { return o.Network == "unix" && o.Addr == "/run/redis.sock" && o.DB == 3 })},
+		"an option": {"redis://h?read_timeout=7s&pool_size=3", single(func(o *redis.Options) bool { return o.ReadTimeout == 7*time.Second && o.PoolSize == 3 })},
+		"Sentinel":  {"redis://u:p@h:1/2?master_name=m&addr=h2:2&password=q", single(func(o *redis.Options) bool { return o.DB == 2 && o.Password == "q" && o.ContextTimeoutEnabled })},
 		"cluster": {"rediss://u:p@h:1?addr=h2:2&addr=h3:3", func(c redis.UniversalClient) bool {
 			client, ok := c.(*redis.ClusterClient)
 			return ok && slices.Equal(client.Options().Addrs, []string{"h:1", "h2:2", "h3:3"}) && client.Options().TLSConfig != nil && client.Options().ContextTimeoutEnabled
@@ -53,6 +53,28 @@ func TestURLs(t *testing.T) {
 				t.Errorf("another client: %v", s.client)
 			}
 		})
+	}
+}
+
+// newGoRedis reports whether the tests run with go-redis v9.23 or a later one.
+func newGoRedis(t *testing.T) bool {
+	var major, minor int
+	if _, err := fmt.Sscanf(redis.Version(), "%d.%d", &major, &minor); err != nil {
+		t.Fatal(err)
+	}
+	return major > 9 || minor >= 23
+}
+
+// TestURLOfAPipelinePool: the number -1 means none. go-redis before v9.23 has no such
+// parameter.
+func TestURLOfAPipelinePool(t *testing.T) {
+	t.Parallel()
+	s, err := Open("redis://h?pipeline_pool_size=-1", Config{})
+	if known := newGoRedis(t); (err == nil) != known {
+		t.Errorf("this go-redis knows the parameter: %v, and Open returned the error: %v", known, err)
+	}
+	if err == nil {
+		_ = s.Close()
 	}
 }
 
