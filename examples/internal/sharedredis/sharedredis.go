@@ -37,7 +37,8 @@ func Open(ctx context.Context, at, name string) (*Redis, error) {
 			return nil, fmt.Errorf("the embedded redis: %w", err)
 		}
 		s.memory.ClockTTL(true) // keys expire over time, as in a real Redis
-		s.URL = "redis://" + s.memory.Addr()
+		// A reply comes late when the machine is busy: that is no fault of Redis.
+		s.URL = "redis://" + s.memory.Addr() + "?read_timeout=3s&write_timeout=3s"
 	}
 	var err error
 	if s.Store, err = redisstore.Open(s.URL, redisstore.Config{}); err != nil {
