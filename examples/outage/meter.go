@@ -30,17 +30,18 @@ func (c *counts) add(d counts) {
 // served counts a customer's requests so far.
 type served struct{ requests, admitted, refused int64 }
 
-// outageCount counts a replica's outages: seconds with local decisions, each after a
-// second without. An unplanned outage counts as well, for example on a busy machine that
-// exceeds the fallback's budget.
+// outageCount counts a replica's outages: changes to the state open, or seconds with local
+// decisions, each after a second without. An unplanned outage counts as well, for example
+// on a busy machine that exceeds the fallback's budget.
 type outageCount struct {
 	local, was bool
-	n          int
+	seconds    int
+	opened     int
 }
 
 func (o *outageCount) second() {
 	if o.local && !o.was {
-		o.n++
+		o.seconds++
 	}
 	o.local, o.was = false, o.local
 }
@@ -100,6 +101,13 @@ func (m *meter) hook(replica int) weir.Hook {
 	}
 }
 
+// opened notes a replica's change to the state open.
+func (m *meter) opened(replica int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.replicas[replica].opened++
+}
+
 // read returns the events of the second that ends now.
 func (m *meter) read() second {
 	m.mu.Lock()
@@ -109,7 +117,7 @@ func (m *meter) read() second {
 	s.p50, s.p99 = percentile(m.latencies, 50), percentile(m.latencies, 99)
 	for i := range m.replicas {
 		m.replicas[i].second()
-		s.outages += m.replicas[i].n
+		s.outages += max(m.replicas[i].seconds, m.replicas[i].opened)
 	}
 	m.total.add(m.now)
 	m.now, m.latencies = counts{}, m.latencies[:0]

@@ -69,6 +69,12 @@ func TestOutagesSeen(t *testing.T) {
 			t.Errorf("second %d: %d outages, want %d", second, got, c.want)
 		}
 	}
+	for range 3 {
+		m.opened(0)
+	}
+	if got := m.read().outages; got != 5 {
+		t.Errorf("a replica opened three times within its outage of several seconds, and there are %d outages, want 3 of it and 2 of the other", got)
+	}
 }
 
 func TestPercentile(t *testing.T) {

@@ -56,6 +56,9 @@ func (p *play) close() {
 }
 
 func (p *play) changed(replica int, c fallback.Change) {
+	if c.Err != nil {
+		p.meter.opened(replica)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.changes = append(p.changes, change{time.Since(p.start), replica + 1, c})
