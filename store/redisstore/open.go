@@ -30,9 +30,8 @@ import (
 // and password, and the path, are for its master. Options of go-redis are parameters, as
 // pool_size=20. Open sets the options of [Configure] that the URL leaves out.
 //
-// Open does no I/O: a Redis that is away keeps no service from starting. See
-// [Store.Check] for an early look. Only min_idle_conns dials, in the background. For
-// Sentinel go-redis before v9.23 looks a host up, for at most two seconds.
+// Open does no I/O, so a service starts without its Redis. [Store.Check] is an early look.
+// Only min_idle_conns dials, in the background.
 func Open(url string, cfg Config) (*Store, error) {
 	if cfg.Client != nil {
 		return nil, &store.ConfigError{Field: "redisstore.Config.Client", Want: "nil with Open, which makes the client", Got: fmt.Sprintf("a %T", cfg.Client)}
