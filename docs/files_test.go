@@ -192,6 +192,10 @@ func TestDependabot(t *testing.T) {
 		Directories []string
 		Schedule    map[string]string
 		Groups      map[string]any
+		Ignore      []struct {
+			Dependency string `yaml:"dependency-name"`
+			Versions   []string
+		}
 	}
 	d := decode[struct {
 		Version int
@@ -211,6 +215,11 @@ func TestDependabot(t *testing.T) {
 			return ok
 		}) {
 			t.Errorf("no pattern of %q matches %s", d.Updates[i].Directories, folder)
+		}
+	}
+	for _, ignored := range d.Updates[i].Ignore {
+		if !strings.Contains(read(t, "go.mod"), ignored.Dependency+" v") || len(ignored.Versions) == 0 {
+			t.Errorf("go.mod does not require %s, or all its versions are ignored", ignored.Dependency)
 		}
 	}
 }
