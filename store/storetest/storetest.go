@@ -10,7 +10,7 @@
 // pauses, lower rates, cancels, settled costs, several limits and keys at once, changed
 // limits, random stories of all these, and calls at the same instant. It also checks every
 // decision against the promises of store.Decision. A run makes some forty thousand calls, with
-// the build tag long some two hundred thousand. They are always the same ones.
+// WEIR_LONG=1 some two hundred thousand. They are always the same ones.
 //
 // A case is skipped if the store lacks an ability that it needs: store.Canceler,
 // store.Settler, store.Resetter, store.Braker, store.Holder or store.Restorer. The suite
