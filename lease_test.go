@@ -168,7 +168,7 @@ func TestReleaseFails(t *testing.T) {
 // no goroutine, no timer, no unused unit.
 func TestNothingStaysInFlight(t *testing.T) {
 	t.Parallel()
-	calls := long.Or(100_000, 20_000)
+	calls := long.Or(100_000, 10_000)
 	if testing.Short() || long.Race {
 		calls = 10_000
 	}
