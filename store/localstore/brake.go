@@ -1,6 +1,7 @@
 package localstore
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/goweir/weir/internal/exact"
@@ -10,10 +11,7 @@ import (
 
 // Brake implements [store.Braker].
 func (s *Store) Brake(ctx context.Context, charges []store.Charge, b store.Brake) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := keys.CheckBrake(charges, &b); err != nil {
+	if err := cmp.Or(ctx.Err(), keys.CheckBrake(charges, &b)); err != nil {
 		return err
 	}
 	move, err := s.brake(charges, &b)

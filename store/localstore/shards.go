@@ -120,7 +120,10 @@ func (s *shards) classFor(sh *shard, a *ask, now int64) (c *class, index int) {
 		s.remove(sh, e)
 	}
 	s.sweep(sh, now, newLooks)
-	return sh.small.classOf(a)
+	if index = sh.small.class(a.scope, a.charges, a.class); index < 0 {
+		return nil, 0
+	}
+	return sh.small.classes[index].of, index
 }
 
 func (s *shards) sweep(sh *shard, now int64, n int) (looks int) {

@@ -70,15 +70,6 @@ func (m *smalls) get(hash uint64, k *id) (c *class, first *exact.State, further 
 	return of.of, &at.state, of.further(at)
 }
 
-// classOf returns the class of a request's limits, and its index. It returns nil if there are
-// too many classes, or if no small key can have these limits.
-func (m *smalls) classOf(a *ask) (c *class, index int) {
-	if index = m.class(a.scope, a.charges, a.class); index < 0 {
-		return nil, 0
-	}
-	return m.classes[index].of, index
-}
-
 // takeOut removes a key and appends its limits to parts.
 func (m *smalls) takeOut(hash uint64, k *id, parts []exact.Part) []exact.Part {
 	c, first, further := m.get(hash, k)
