@@ -77,9 +77,8 @@ func (l *errorLog) log(r *http.Request, err error) {
 }
 
 func kindOf(err error) *kind {
-	var f *fault
-	switch {
-	case errors.As(err, &f):
+	switch f, ok := errors.AsType[*fault](err); {
+	case ok:
 		return f.kind
 	case errors.Is(err, ErrNeverIdentified):
 		// Of its own: each level says so once, and perhaps with the same request.
@@ -93,14 +92,13 @@ func kindOf(err error) *kind {
 // detail describes an error. A caller's function may put a key or a header into an error,
 // so the log has the types of such an error and not its text.
 func detail(k *kind, err error) slog.Attr {
-	var ce *weir.ConfigError
-	var f *fault
-	switch {
-	case errors.As(err, &ce):
-		return slog.String("error", ce.Error())
-	case k == kindKey || k == kindLimits || k == kindCost:
+	if wrong, ok := errors.AsType[*weir.ConfigError](err); ok {
+		return slog.String("error", wrong.Error())
+	}
+	if k == kindKey || k == kindLimits || k == kindCost {
 		return slog.String("types", typesOf(err))
-	case errors.As(err, &f):
+	}
+	if f, ok := errors.AsType[*fault](err); ok {
 		err = f.err
 	}
 	return slog.String("error", err.Error())
