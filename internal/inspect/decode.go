@@ -55,15 +55,12 @@ func (k *Key) decode(s *stored) error {
 
 // stateError gives an unreadable value the error that decisions return for it.
 func stateError(err error) error {
-	var answer redis.Error
-	switch {
-	case err == nil:
-		return nil
+	switch _, answered := errors.AsType[redis.Error](err); {
 	case errors.Is(err, redisstate.ErrVersion):
 		return fmt.Errorf("%w (%w)", redisstore.ErrVersion, err)
 	case errors.Is(err, redisstate.ErrValue), redis.HasErrorPrefix(err, "WRONGTYPE"):
 		return fmt.Errorf("%w (%w)", redisstore.ErrState, err)
-	case errors.As(err, &answer):
+	case answered:
 		return fmt.Errorf("inspect: %w", err)
 	}
 	return err
