@@ -188,10 +188,8 @@ func (f *flight) refused(retryAfter time.Duration) {
 	f.wakes = time.AfterFunc(in, func() {
 		f.of.mu.Lock()
 		defer f.of.mu.Unlock()
-		if f.paused {
-			f.paused = false
-			f.advance()
-		}
+		f.wake()
+		f.advance()
 	})
 }
 

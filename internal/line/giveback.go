@@ -47,13 +47,12 @@ func InOrder(ctx context.Context, n int, book func(i int) error, giveBack func(i
 		}
 		backs := make([]<-chan struct{}, 0, booked)
 		for i := booked - 1; i >= 0; i-- {
-			backs = append(backs, giveBack(i))
+			if back := giveBack(i); back != nil {
+				backs = append(backs, back)
+			}
 		}
 		if err != nil && stay != nil && stay(err) {
 			for _, back := range backs {
-				if back == nil {
-					continue
-				}
 				select {
 				case <-back:
 				case <-ctx.Done():
