@@ -127,11 +127,6 @@ type booking struct {
 	settled bool // its real cost is known
 }
 
-// heard returns the booking in the form of package heed.
-func (b *booking) heard() heed.Booking {
-	return heed.Booking{Level: &b.heeds, At: b.grant.at, Remaining: b.grant.remaining, Gap: b.grant.gap}
-}
-
 // admit books the request on all levels that count it, and waits for the slots: on
 // the narrowest first. It appends the bookings to none. maxWait bounds the waits
 // together; 0: the request's context alone does. With refuse it waits for nothing.

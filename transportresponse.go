@@ -49,7 +49,8 @@ func (t *listener) heed(req *http.Request, booked []booking, resp *http.Response
 	var two [2]heed.Booking
 	bookings := two[:0]
 	for i := range booked {
-		bookings = append(bookings, booked[i].heard())
+		b := &booked[i]
+		bookings = append(bookings, heed.Booking{Level: &b.heeds, At: b.grant.at, Remaining: b.grant.remaining, Gap: b.grant.gap})
 	}
 	view := heed.Compare(&signal, budgets, bookings)
 	if at := &booked[view.Target]; signal.Refused {
