@@ -15,18 +15,15 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-type unit uint8
+// parts are the parts of a call that a budget counts, each 0 or 1.
+type parts struct{ request, in, out int64 }
 
-const (
-	requests unit = iota
-	tokens
-	input
-	output
-)
+// cost returns the units of a call with so many tokens.
+func (p *parts) cost(in, out int64) int64 { return p.request + p.in*in + p.out*out }
 
 // budget is one limit of a family of models.
 type budget struct {
-	unit    unit
+	parts
 	limiter *weir.Limiter
 	max     int64 // the largest cost that it admits
 	most    int64 // the largest cost that it settles
@@ -48,9 +45,12 @@ func newBudgets(on weir.Store, cfg *Config, family string, limits Limits, base h
 	b := &budgets{queue: newQueue()}
 	for _, v := range []struct {
 		name string
-		unit unit
 		n    int64
-	}{{"rpm", requests, limits.RPM}, {"tpm", tokens, limits.TPM}, {"itpm", input, limits.ITPM}, {"otpm", output, limits.OTPM}} {
+		parts
+	}{
+		{"rpm", limits.RPM, parts{request: 1}}, {"tpm", limits.TPM, parts{in: 1, out: 1}},
+		{"itpm", limits.ITPM, parts{in: 1}}, {"otpm", limits.OTPM, parts{out: 1}},
+	} {
 		if v.n == 0 {
 			continue
 		}
@@ -65,7 +65,7 @@ func newBudgets(on weir.Store, cfg *Config, family string, limits Limits, base h
 			return nil, &weir.ConfigError{Field: "llm.NewTransport.store", Want: "a store.Settler", Got: "a store that can't settle"}
 		}
 		most := l.Config().Limits[0].Max()
-		b.all = append(b.all, budget{v.unit, l, most, most + maxDebt*v.n})
+		b.all = append(b.all, budget{v.parts, l, most, most + maxDebt*v.n})
 	}
 	send := weir.TransportConfig{Limiter: b.all[0].limiter, Base: base, Key: keyOf, Cost: noCost, Upstream: cfg.Upstream}
 	for _, v := range b.all[1:] {
@@ -98,19 +98,6 @@ func keyOf(req *http.Request) (string, error) { return callOf(req.Context()).key
 // noCost makes the inner Transport charge nothing: the request is admitted already.
 func noCost(*http.Request) (int64, error) { return 0, nil }
 
-// cost returns the units of a call with so many tokens.
-func (v *budget) cost(in, out int64) int64 {
-	switch v.unit {
-	case tokens:
-		return in + out
-	case input:
-		return in
-	case output:
-		return out
-	}
-	return 1
-}
-
 // levels returns the parts of a call in all budgets. An estimate over a limit's maximum
 // is cut to it: such a call would never fit, though its real cost may.
 func (b *budgets) levels(c *call) []weir.Level {
@@ -128,7 +115,7 @@ func (b *budgets) settle(ctx context.Context, c *call, in, out int64) {
 	costs := make([]int64, len(b.all))
 	for i, v := range b.all {
 		costs[i] = v.cost(orElse(in, c.in), orElse(out, c.out))
-		if in < 0 && v.unit != output || out < 0 && v.unit != input {
+		if in < 0 && v.in > 0 || out < 0 && v.out > 0 {
 			costs[i] = min(costs[i], v.max)
 		}
 		costs[i] = min(costs[i], v.most)
