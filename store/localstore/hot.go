@@ -86,7 +86,7 @@ func (k *hot) take(a *ask, now int64, clock func() int64) (o store.Outcome, done
 			}
 		}
 		remaining, reset := c.Pace.View(exact.Micros{Whole: st.A}, now)
-		return c.outcomeOf(remaining, reset, a.cost, slot, now), true
+		return c.outcome(remaining, reset, a.cost, slot, now), true
 	}
 }
 

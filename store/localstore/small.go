@@ -135,14 +135,9 @@ func (c *class) take(a *ask, st *exact.State, now int64) (slot int64) {
 	return slot
 }
 
-// outcome returns the decision on cost units, from the state after it and their earliest
-// slot.
-func (c *class) outcome(st *exact.State, cost, slot, now int64) store.Outcome {
-	remaining, reset := c.View(st, nil, now)
-	return c.outcomeOf(remaining, reset, cost, slot, now)
-}
-
-func (c *class) outcomeOf(remaining, reset, cost, slot, now int64) (o store.Outcome) {
+// outcome returns the decision on cost units, from the view of the state after it and their
+// earliest slot.
+func (c *class) outcome(remaining, reset, cost, slot, now int64) (o store.Outcome) {
 	o.Remaining, o.ResetAfter = remaining, time.Duration(reset)*time.Microsecond
 	o.At = store.Instant(now)
 	if o.RetryAfter = time.Duration(slot-now) * time.Microsecond; cost > c.Max {

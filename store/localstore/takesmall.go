@@ -28,7 +28,8 @@ func (s *Store) takeSmall(a *ask) (o store.Outcome, done bool, err error) {
 	}
 	sh.mu.Unlock()
 	if done && err == nil {
-		o = t.class.outcome(&t.state, a.cost, t.slot, t.now)
+		remaining, reset := t.class.View(&t.state, nil, t.now)
+		o = t.class.outcome(remaining, reset, a.cost, t.slot, t.now)
 	}
 	return o, done, err
 }
