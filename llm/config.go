@@ -127,10 +127,11 @@ func (l *Limits) check(field string) error {
 func (c Config) withDefaults() Config {
 	c.Name = cmp.Or(c.Name, c.Provider.String())
 	c.Output = cmp.Or(c.Output, defaultOutput)
-	switch c.CachedPercent {
-	case 0:
-		c.CachedPercent = c.Provider.cachedPercent()
-	case -1:
+	uncounted := c.Provider == Anthropic || c.Provider == Bedrock
+	switch {
+	case c.CachedPercent == 0 && !uncounted:
+		c.CachedPercent = 100
+	case c.CachedPercent == -1:
 		c.CachedPercent = 0
 	}
 	return c

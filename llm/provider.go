@@ -33,14 +33,6 @@ func (p Provider) String() string {
 	return providerNames[p]
 }
 
-// cachedPercent is the part of a cached token that the provider's limits count.
-func (p Provider) cachedPercent() int {
-	if p == Anthropic || p == Bedrock {
-		return 0
-	}
-	return 100
-}
-
 // free reports whether a provider charges no tokens for a response with such a status: it
 // redirected or refused the request, or is overloaded. Otherwise the model may have run.
 func free(status int) bool {
