@@ -90,7 +90,10 @@ func (a *attempt) besides(ctx context.Context) store.Started {
 	ctx, a.cancel = context.WithTimeout(context.WithoutCancel(ctx), time.Until(a.end.At)+a.store.cfg.Budget)
 	go func() {
 		defer a.cancel()
-		a.d, a.err = a.store.ask(ctx, &a.req)
+		if a.d, a.err = a.store.ask(ctx, &a.req); a.overtakes() {
+			a.giveBack(ctx)
+			a.d, a.err = a.store.ask(ctx, &a.req)
+		}
 		if a.over.CompareAndSwap(false, true) {
 			a.done <- struct{}{}
 		} else if a.err == nil {
@@ -98,6 +101,13 @@ func (a *attempt) besides(ctx context.Context) store.Started {
 		}
 	}()
 	return a
+}
+
+// overtakes reports whether a call's slot comes before that of an earlier call, which was
+// decided here while the primary was silent. Asked again, the primary learns of that slot.
+func (a *attempt) overtakes() bool {
+	_, ahead := a.store.memory.Recall(a.req.Charges, append(make([]store.Seen, 0, 1), a.req.Seen...), 0)
+	return a.err == nil && a.d.Receipt != nil && ahead >= a.store.clock.now()+a.d.Delay.Microseconds()
 }
 
 // Done implements [store.Started] for besides, like the methods below.
@@ -115,9 +125,14 @@ func (a *attempt) Leave() bool {
 
 // report passes the outcome to the breaker and the memory.
 func (a *attempt) report() {
-	switch s := a.store; {
+	s := a.store
+	if a.err != nil && outage(a.err) != nil {
+		a.fail(a.err)
+		return
+	}
+	s.breaker.Succeed()
+	switch {
 	case a.err == nil:
-		s.breaker.Succeed()
 		if at := a.req.Seen[0].At; at > 0 {
 			s.clock.heard(int64(at), a.began)
 		}
@@ -128,13 +143,8 @@ func (a *attempt) report() {
 		if s.brakes.Some() {
 			go s.deliver()
 		}
-	case outage(a.err) != nil:
-		a.fail(a.err)
-	default:
-		s.breaker.Succeed()
-		if errors.Is(a.err, store.ErrLost) {
-			s.lost(&a.req)
-		}
+	case errors.Is(a.err, store.ErrLost):
+		s.lost(&a.req)
 	}
 }
 

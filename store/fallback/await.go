@@ -24,8 +24,7 @@ func (a *attempt) decide(ctx context.Context) error {
 	}
 	a.store.keep(&a.req, &a.d)
 	if a.d.Receipt != nil {
-		at := a.store.clock.now() + a.d.Delay.Microseconds()
-		a.d.Receipt = receipt{primary: true, of: a.d.Receipt, at: at, charges: a.req.Charges}
+		a.d.Receipt = receipt{primary: true, of: a.d.Receipt, at: a.store.clock.now() + a.d.Delay.Microseconds(), charges: a.req.Charges}
 	}
 	return nil
 }

@@ -44,10 +44,7 @@ func (s *Store) brakeLocal(ctx context.Context, charges []store.Charge, b store.
 // deliver passes the pending brakes to the primary after its return. If the primary is
 // gone again, the rest waits for its next return.
 func (s *Store) deliver() {
-	primary, ok := s.cfg.Primary.(store.Braker)
-	if !ok {
-		return
-	}
+	primary, _ := s.cfg.Primary.(store.Braker) // Of any other no brake is pending.
 	s.brakes.Deliver(func(charges []store.Charge, b store.Brake) error {
 		return outage(s.within(context.Background(), func(ctx context.Context) error { return primary.Brake(ctx, charges, b) }))
 	})

@@ -23,7 +23,8 @@ const (
 // recall sets the times of the primary's last answers for the keys. It leaves out states
 // that lapse soon: they may be gone when the call arrives.
 func (s *Store) recall(req *store.Request, now time.Time) (owes bool) {
-	return s.memory.Recall(req.Charges, req.Seen, s.clock.at(now)+s.cfg.Budget.Microseconds())
+	owes, _ = s.memory.Recall(req.Charges, req.Seen, s.clock.at(now)+s.cfg.Budget.Microseconds())
+	return owes
 }
 
 // ask asks the primary for a decision. If the primary reports a loss, ask tries again.

@@ -18,10 +18,8 @@ func (s *Store) Take(ctx context.Context, req store.Request) (store.Decision, er
 	if err := req.Validate(); err != nil {
 		return store.Decision{}, err
 	}
-	if req.Hold.Asked() {
-		if _, err := s.holder(); err != nil {
-			return store.Decision{}, err
-		}
+	if _, err := s.holder(); req.Hold.Asked() && err != nil {
+		return store.Decision{}, err
 	}
 	if !s.breaker.Allow() {
 		return s.decide(ctx, &req, nil)
@@ -64,15 +62,10 @@ const (
 	StateHalfOpen              // the policy decides while the primary is probed
 )
 
-var stateNames = [...]string{"closed", "open", "half_open"}
+var stateNames = [...]string{"closed", "open", "half_open", "unknown"}
 
 // String returns the state in lower case with underscores, fit for a metric's label.
-func (s State) String() string {
-	if int(s) >= len(stateNames) {
-		return "unknown"
-	}
-	return stateNames[s]
-}
+func (s State) String() string { return stateNames[min(int(s), len(stateNames)-1)] }
 
 // State returns the breaker's state, for a health endpoint. A zero Store is closed.
 func (s *Store) State() State { return State(s.breaker.State()) }

@@ -33,7 +33,7 @@ var absences = []struct {
 // limit.
 func TestWaitersKeepTheirDistance(t *testing.T) {
 	t.Parallel()
-	calls, before, during := everywhere(300, long.Or(100, 60)), long.Or(time.Second, 300*time.Millisecond), long.Or(2*time.Second, 800*time.Millisecond)
+	calls, before, during := everywhere(300, long.Or(100, 60)), long.Or(time.Second, 300*time.Millisecond), long.Or(2*time.Second, 1200*time.Millisecond)
 	for _, outage := range absences {
 		for _, processes := range everywhere([]int{2, 4}, []int{2}) {
 			for _, comes := range []string{"at once before it", "at once in it", "one by one"} {

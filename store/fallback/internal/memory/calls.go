@@ -7,25 +7,26 @@ import (
 
 // Recall sets the time of the primary's last answer for each charge's key. It leaves out
 // answers that lapse before until, and keys that another call restores now. owes reports
-// whether the primary lacks units, or a restore is under way.
-func (t *Memory) Recall(charges []store.Charge, seen []store.Seen, until int64) (owes bool) {
+// whether the primary lacks units, or a restore is under way. ahead is the last slot granted
+// here that the primary lacks; 0: none.
+func (t *Memory) Recall(charges []store.Charge, seen []store.Seen, until int64) (owes bool, ahead int64) {
 	for i := range charges {
-		c := &charges[i]
 		seen[i] = store.Seen{}
-		if i > 0 && keys.Same(c, &charges[i-1]) {
+		if i > 0 && keys.Same(&charges[i], &charges[i-1]) {
 			seen[i] = seen[i-1]
 			continue
 		}
-		sh, _, e := t.lock(c.Scope, c.Key)
-		if e != nil {
+		t.with(keys.Of(&charges[i]), func(e *entry) {
 			owes = owes || e.owes() || e.lost() || e.more.sending != nil
+			for _, p := range e.more.spendings {
+				ahead = max(ahead, p.ahead)
+			}
 			if e.live(until) && e.more.sending == nil {
 				seen[i].At = store.Instant(e.at)
 			}
-		}
-		sh.mu.Unlock()
+		})
 	}
-	return owes
+	return owes, ahead
 }
 
 // Lose notes that the primary may have lost its states of the charges' keys. The next

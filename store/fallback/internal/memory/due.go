@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"crypto/rand"
 	"iter"
 	"slices"
@@ -60,9 +61,7 @@ func (e *entry) restore(r *Restore, key string, now int64) {
 		if p.limits == e.limits {
 			m, alone = answer, false
 		}
-		if p.id == "" {
-			p.id = rand.Text()
-		}
+		p.id = cmp.Or(p.id, rand.Text())
 		p.fill(&m, x.parts, max(now, p.at-margin)) // The clock may have stepped back.
 		r.Memories = append(r.Memories, m)
 		r.sent[p] = p.version

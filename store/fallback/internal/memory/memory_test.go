@@ -148,11 +148,11 @@ func TestRestore(t *testing.T) {
 	t.Parallel()
 	for _, key := range []string{"k", strings.Repeat("long", 100)} {
 		m, c, seen := open(1000), charges(key), make([]store.Seen, 1)
-		if m.Recall(c, seen, now) || seen[0].At != 0 {
+		if owes, _ := m.Recall(c, seen, now); owes || seen[0].At != 0 {
 			t.Fatalf("recalled %v of nothing", seen)
 		}
 		m.Learn(c, answer(now))
-		if m.Recall(c, seen, now+1) || seen[0].At != now {
+		if owes, _ := m.Recall(c, seen, now+1); owes || seen[0].At != now {
 			t.Errorf("recalled %v, want the answer", seen)
 		}
 		if m.Recall(c, seen, now+time.Hour.Microseconds()); seen[0].At != 0 {
@@ -184,7 +184,7 @@ func TestRestore(t *testing.T) {
 		}
 		m.Learn(c, answer(now+9))
 		m.Sent(last, true)
-		if m.Recall(c, seen, now+10) || seen[0].At != now+9 {
+		if owes, _ := m.Recall(c, seen, now+10); owes || seen[0].At != now+9 {
 			t.Errorf("recalled %v, want no more than the answer", seen)
 		}
 		m.Forget("s", key)
