@@ -27,11 +27,11 @@ type Braker interface {
 type Clock interface {
 	// Real returns the instant at which a slot comes, by the store's clock.
 	Real(slot Instant) Instant
-	// Counts reports whether all limits still count the booking of a receipt. before is the
-	// booking's instant under the Clock before the last brake. Windows with a beginning
-	// (fixed, aligned, sliding counter) move as a whole: a slot that leaves its window is
-	// booked again. A nil receipt counts.
-	Counts(receipt any, before Instant) bool
+	// Counts reports whether all limits still count the booking of a receipt. Windows with a
+	// beginning (fixed, aligned, sliding counter) move as a whole: a slot that leaves its window
+	// is booked again. The receipt keeps its windows' starts, so that a waiter asks the Clock of
+	// each brake, one after the other. A nil receipt counts.
+	Counts(receipt any) bool
 	// Set returns the instant of the brake that made the Clock. The later of two Clocks of a
 	// key holds.
 	Set() Instant

@@ -47,27 +47,22 @@ func (m *Move) Gap(at store.Instant) time.Duration {
 }
 
 // Counts implements store.Clock.
-func (m *Move) Counts(receipt any, before store.Instant) bool {
+func (m *Move) Counts(receipt any) bool {
 	r, ok := receipt.(interface {
-		Windows() (slot, real int64, list []Window)
+		Windows() (slot int64, list []*Window)
 	})
 	if !ok {
 		return true
 	}
-	slot, real, list := r.Windows()
-	slot = int64(m.Real(store.Instant(slot)))
+	slot, list := r.Windows()
+	slot, counts := int64(m.Real(store.Instant(slot))), true
 	for _, w := range list {
-		start := w.Start
-		if w.Algorithm != store.FixedWindow {
-			start = align(int64(before), w.Period)
-		} else if start > m.Before.At || int64(before) >= start+w.Period { // It was not open at the last brake.
-			start += int64(before) - real
+		if w.moved < m.At { // A message may come twice.
+			w.Start, w.moved = m.window(w.Algorithm, w.Period, w.Start), m.At
 		}
-		if start = m.window(w.Algorithm, w.Period, start); slot < start || slot >= start+w.Period {
-			return false
-		}
+		counts = counts && slot >= w.Start && slot < w.Start+w.Period
 	}
-	return true
+	return counts
 }
 
 // window returns the start of a window after the move. No window ahead moves into the

@@ -114,10 +114,11 @@ func (r *Rule) Is(l *store.Limit) bool {
 //	AlignedWindow   A    start of the last window; B its units
 type State struct{ A, B, C int64 }
 
-// Window is a window with a beginning that counted a booking.
+// Window is a window with a beginning that counted a booking. Brakes move it: see Move.Counts.
 type Window struct {
 	Algorithm     store.Algorithm
 	Period, Start int64
+	moved         int64 // when the last brake was set that moved it
 }
 
 // InRealTime reports whether a limit counts windows with a beginning. These follow the

@@ -33,32 +33,50 @@ func TestPausedKey(t *testing.T) {
 			l := store.Per(3, time.Minute).By(store.FixedWindow)
 			take(&k, charges(1, l), begun, 0)
 			pause(&k, l, 5*time.Second, begun)
-			d, r := take(&k, waiting(2, time.Hour, l), begun+1, 1)
-			at := d.At + store.Instant(d.Delay.Microseconds())
+			_, r := take(&k, waiting(2, time.Hour, l), begun+1, 1)
 			for _, test := range []struct {
 				pause  time.Duration
 				counts bool
 			}{{30 * time.Second, true}, {40 * time.Second, true}, {70 * time.Second, false}} {
 				now := k.Clock.At + 2
 				m := pause(&k, l, test.pause, now)
-				if counts := m.Counts(r, at); counts != test.counts {
+				if counts := m.Counts(r); counts != test.counts {
 					t.Errorf("a pause of %v from %d on: the window counts the call: %v", test.pause, now-begun, counts)
 				}
-				at = m.Real(store.Instant(r.Slot))
 			}
 		},
 		"a fixed window ahead moves with its slots, brake after brake": func(t *testing.T) {
 			var k Key
 			l := store.Per(3, time.Minute).By(store.FixedWindow)
 			take(&k, charges(3, l), begun, 0)
-			d, r := take(&k, waiting(2, time.Hour, l), begun+1, 1)
-			at := d.At + store.Instant(d.Delay.Microseconds())
+			_, r := take(&k, waiting(2, time.Hour, l), begun+1, 1)
 			for i := range 4 {
 				m := pause(&k, l, time.Duration(i+2)*time.Minute, begun+2+int64(i)*50*sec)
-				if !m.Counts(r, at) {
+				if !m.Counts(r) {
 					t.Errorf("brake %d: the window does not count the call", i)
 				}
-				at = m.Real(store.Instant(r.Slot))
+			}
+		},
+		"a fixed window that moved stays where it opened": func(t *testing.T) {
+			// Four calls leave at 0, 2, 4 and 6 s, two have slots at 10 and 12 s. The first pause
+			// moves these to 19 and 21 s. The window opens with the first of them, and ends at 29 s.
+			var k Key
+			var r *Receipt
+			l, spaced := store.Per(4, 10*time.Second).By(store.FixedWindow), store.Per(1, 2*time.Second)
+			for range 6 {
+				_, r = take(&k, waiting(1, time.Hour, l, spaced), begun, 1)
+			}
+			for _, test := range []struct {
+				at, until, leaves int64
+				counts            bool
+			}{{7, 16, 21, true}, {20, 24, 25, true}, {23, 30, 31, false}} {
+				m := k.Brake(charges(0, l, spaced).Charges, &store.Brake{Pause: time.Duration(test.until-test.at) * time.Second}, begun+test.at*sec)
+				if at := int64(m.Real(store.Instant(r.Slot))) - begun; at != test.leaves*sec {
+					t.Errorf("after the pause until %d s the last call leaves at %d µs", test.until, at)
+				}
+				if counts := m.Counts(r); counts != test.counts {
+					t.Errorf("after the pause until %d s the window counts the call: %v", test.until, counts)
+				}
 			}
 		},
 		"no slot comes in a pause, also behind a call that left a reserve": func(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Receipt is a booking, and the state before it. It does not change.
+// Receipt is a booking, and the state before it. Only its windows change.
 type Receipt struct {
 	Owner       any // for the store
 	Charges     int // number of the key's charges
@@ -19,6 +19,7 @@ type Receipt struct {
 	clock       Clock // before
 	parts       int   // before
 	booked      []booked
+	windows     []*Window        // see Windows; nil: not asked for yet
 	one         [1]booked        // room for one limit
 	grades      [maxGrades]grade // room for the first limit's
 }
@@ -30,17 +31,19 @@ type booked struct {
 	before Part // the limit
 }
 
-// Windows returns the slot, in the key's time and by the store's clock at the booking, and the
-// windows with a beginning that counted it.
-func (r *Receipt) Windows() (slot, real int64, list []Window) {
-	for i := range r.booked {
+// Windows returns the slot, in the key's time, and the windows with a beginning that count it.
+func (r *Receipt) Windows() (slot int64, list []*Window) {
+	for i := 0; r.windows == nil && i < len(r.booked); i++ {
 		if b := &r.booked[i]; b.cost > 0 && b.before.inRealTime() {
 			p := b.before
 			p.book(r.Real, b.cost, 0)
-			list = append(list, Window{p.Rule.Limit.Algorithm, p.Rule.Period, p.State.A})
+			list = append(list, &Window{Algorithm: p.Rule.Limit.Algorithm, Period: p.Rule.Period, Start: p.State.A})
 		}
 	}
-	return r.Slot, r.Real, list
+	if r.windows == nil {
+		r.windows = list
+	}
+	return r.Slot, r.windows
 }
 
 func (k *Key) receipt(f *Found, charges []store.Charge, most, tag int64) *Receipt {

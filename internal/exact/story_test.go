@@ -105,10 +105,9 @@ func (s *story) brake(b store.Brake) {
 		if c.gone || c.leaves <= s.now {
 			continue
 		}
-		before := c.leaves
 		c.leaves = int64(m.Real(store.Instant(c.slot)))
 		s.say("call %d moves to %d", c.n, c.leaves-begun)
-		if !m.Counts(c.receipt, store.Instant(before)) {
+		if !m.Counts(c.receipt) {
 			again = append(again, c)
 		}
 		if earliest == 0 || c.leaves < earliest {

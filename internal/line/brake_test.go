@@ -25,7 +25,7 @@ func clock(pause, first time.Duration) *exact.Move {
 // uncounted is a clock after which windows no longer count any booking.
 type uncounted struct{ *exact.Move }
 
-func (uncounted) Counts(any, store.Instant) bool { return false }
+func (uncounted) Counts(any) bool { return false }
 
 // watch makes the lines' watch begin.
 func (b *bench) watch(t *testing.T) {

@@ -112,10 +112,9 @@ func (s *Slot) move(c store.Clock, looked time.Time) (lost bool) {
 	s.from, s.owner.heard, s.Clock, s.Comes = c.Set(), c.Set(), c, c.Real(s.own)
 	s.At = s.booked.Add(time.Duration(s.Comes-s.granted) * time.Microsecond)
 	switch {
-	case s.Comes == before: // A message may come twice.
 	case looked.IsZero():
-		s.lost = s.lost || !c.Counts(s.Receipt, before)
-	default: // There may have been several brakes.
+		s.lost = s.lost || !c.Counts(s.Receipt)
+	case s.Comes != before: // There may have been several brakes.
 		s.lost = s.lost || slices.ContainsFunc(s.limits, func(l store.Limit) bool { return exact.InRealTime(l.Algorithm) })
 	}
 	return s.lost

@@ -20,13 +20,13 @@ type receipt struct {
 }
 
 // Windows returns the windows that counted the booking, for the key's clock.
-func (r receipt) Windows() (slot, real int64, list []exact.Window) {
+func (r receipt) Windows() (slot int64, list []*exact.Window) {
 	if of, ok := r.of.(interface {
-		Windows() (slot, real int64, list []exact.Window)
+		Windows() (slot int64, list []*exact.Window)
 	}); ok {
 		return of.Windows()
 	}
-	return 0, 0, nil
+	return 0, nil
 }
 
 // receiptOf returns a receipt of this store, and the store that granted it.

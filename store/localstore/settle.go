@@ -15,12 +15,12 @@ type receipts struct {
 }
 
 // Windows returns the windows of all keys, see [exact.Receipt].
-func (r *receipts) Windows() (slot, real int64, list []exact.Window) {
+func (r *receipts) Windows() (slot int64, list []*exact.Window) {
 	for _, k := range r.keys {
-		s, at, windows := k.Windows()
-		slot, real, list = s, at, append(list, windows...)
+		last, windows := k.Windows()
+		slot, list = last, append(list, windows...)
 	}
-	return slot, real, list
+	return slot, list
 }
 
 // Cancel implements [store.Canceler]. If no call was charged on the key since, its state

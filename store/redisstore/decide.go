@@ -168,7 +168,7 @@ func read(runs []run, c rediscall.Once, sent, heard time.Duration) error {
 		a.Answer = list.Answer(&r.Key, int(r.Calls), a.states[:0], now)
 		if r.Tag > 0 && a.Calls > 0 {
 			a.receipt = list.Receipt(r.Key, &a.Answer)
-			a.receipt.Slot, a.receipt.Real = list.Number(), now
+			a.receipt.Slot = list.Number()
 		}
 		for j, of := range r.calls {
 			of.answer, of.place, of.err = a, int64(j), nil // An earlier error may have been of another key.

@@ -21,9 +21,9 @@ func receiptOf(req *store.Request, keys []*script.Receipt) *receipt {
 	return &receipt{keys, slices.Clone(req.Charges)}
 }
 
-// Windows returns the slot, in the key's time and by the store's clock at the booking, and the
-// windows with a beginning that counted it. Of several keys it returns those of the first.
-func (r *receipt) Windows() (slot, real int64, list []exact.Window) { return r.keys[0].Windows() }
+// Windows returns the slot, in the key's time, and the windows with a beginning that count it.
+// Of several keys it returns those of the first.
+func (r *receipt) Windows() (slot int64, list []*exact.Window) { return r.keys[0].Windows() }
 
 // Cancel implements [store.Canceler]. If nothing changed since the booking, the state
 // becomes the one before. Otherwise windows and logs stop counting the units, and GCRA gives

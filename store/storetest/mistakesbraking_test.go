@@ -60,8 +60,8 @@ type (
 func (stays) Real(slot store.Instant) store.Instant    { return slot }
 func (c early) Real(slot store.Instant) store.Instant  { return c.Clock.Real(slot) - 1 }
 func (c behind) Real(slot store.Instant) store.Instant { return c.Clock.Real(slot) + 3_600_000_000 }
-func (counts) Counts(any, store.Instant) bool          { return true }
-func (never) Counts(any, store.Instant) bool           { return false }
+func (counts) Counts(any) bool                         { return true }
+func (never) Counts(any) bool                          { return false }
 
 // brakeMistakes are about pauses, lower rates and clocks.
 var brakeMistakes = []mistake{

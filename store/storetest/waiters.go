@@ -133,7 +133,7 @@ func (q *waiters) brake(b store.Brake) {
 		if c.leaves = real(q.clock, c.slot); c.leaves != before {
 			q.say("            call %d moves to %d", c.n, c.leaves-q.from)
 		}
-		if q.clock != nil && !q.clock.Counts(c.d.Receipt, before) {
+		if q.clock != nil && !q.clock.Counts(c.d.Receipt) {
 			again = append(again, c)
 		}
 	}

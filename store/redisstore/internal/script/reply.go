@@ -181,10 +181,10 @@ func (a *Answer) View(limits *Limits, states []State, places []int, outcomes []e
 // Receipt returns the receipt that follows an answer with a tag.
 func (r *Reply) Receipt(k Key, a *Answer) *Receipt {
 	k.Tag = r.Number()
-	c := &Receipt{Key: k, Seq: r.Number(), Entry: r.Number(), Floor: r.Number(), Before: r.Text(), Slot: a.Slot, Real: a.Real}
+	c := &Receipt{Key: k, Seq: r.Number(), Entry: r.Number(), Floor: r.Number(), Before: r.Text(), Slot: a.Slot}
 	for i := range a.States {
 		if l := &k.Limits.Rules[i]; k.Limits.costs[i] > 0 && exact.InRealTime(l.Limit.Algorithm) {
-			c.starts = append(c.starts, exact.Window{Algorithm: l.Limit.Algorithm, Period: l.Period, Start: a.States[i].A})
+			c.starts = append(c.starts, &exact.Window{Algorithm: l.Limit.Algorithm, Period: l.Period, Start: a.States[i].A})
 		}
 	}
 	return c

@@ -107,13 +107,11 @@ type Receipt struct {
 	Key
 	Seq, Floor, Slot, Entry int64
 	Before                  string
-	Real                    int64
-	starts                  []exact.Window
+	starts                  []*exact.Window
 }
 
-// Windows returns the slot, in the key's time and by the store's clock at the booking, and the
-// windows with a beginning that counted it.
-func (r *Receipt) Windows() (slot, real int64, list []exact.Window) { return r.Slot, r.Real, r.starts }
+// Windows returns the slot, in the key's time, and the windows with a beginning that count it.
+func (r *Receipt) Windows() (slot int64, list []*exact.Window) { return r.Slot, r.starts }
 
 // SettleArgs returns the arguments that correct bookings to other costs.
 func SettleArgs(receipts []*Receipt, clock any, cost func(charge int) int64) []any {
