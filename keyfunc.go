@@ -24,9 +24,9 @@ var (
 
 // KeyFunc returns the key that a request counts against. Its error matches
 // [ErrNoKey] if the request has no identity, and [ErrMalformedKey] if it states one in a
-// wrong form or more than once. Any other error means that the identity could not be
-// determined. A KeyFunc must not change the request nor read its body. It must be safe
-// for concurrent use.
+// wrong form or more than once. An empty key counts as ErrNoKey. Any other error means
+// that the identity could not be determined. A KeyFunc must not change the request nor
+// read its body. It must be safe for concurrent use.
 //
 // A limit is worth as much as its key is hard to invent: a client that controls
 // the key gets a fresh allowance with each new one. Every function here says who
@@ -35,7 +35,7 @@ var (
 type KeyFunc func(r *http.Request) (string, error)
 
 // KeyStatic returns a KeyFunc for which all requests share one key. The program alone
-// controls it. An empty key counts as none: see [ErrNoKey].
+// controls it.
 func KeyStatic(key string) KeyFunc {
 	return func(*http.Request) (string, error) { return key, nil }
 }
@@ -80,12 +80,11 @@ var (
 
 // KeyJoin returns a KeyFunc that counts by several functions together, as by user
 // and route: its key is their keys with | between them. A | or \ within a key is
-// written \| or \\, so that different keys never join to the same one, empty keys
-// and nested joins included.
+// written \| or \\, so that different keys never join to the same one.
 //
-// The functions are called in order; the first error is returned as it is. The
-// joined key is as easy to invent as the easiest of its parts: a user's ID joined
-// with a key that the client controls gives the user one allowance per invention.
+// The functions are called in order; the first error is returned as it is.
+// KeyFirst(f, KeyStatic("none")) makes a part optional. The joined key is as easy to
+// invent as the easiest of its parts: each invention gives a user one more allowance.
 func KeyJoin(fs ...KeyFunc) KeyFunc {
 	fs, err := keyFuncs("KeyJoin", fs)
 	if err != nil {
@@ -95,10 +94,12 @@ func KeyJoin(fs ...KeyFunc) KeyFunc {
 		joined := make([]byte, 0, 128)
 		for i, f := range fs {
 			key, err := f(r)
-			if err != nil {
+			switch {
+			case err != nil:
 				return "", err
-			}
-			if i > 0 {
+			case key == "":
+				return "", errEmptyKey
+			case i > 0:
 				joined = append(joined, '|')
 			}
 			joined = append(joined, joinEscaper.Replace(key)...)
@@ -111,10 +112,9 @@ func KeyJoin(fs ...KeyFunc) KeyFunc {
 var joinEscaper = strings.NewReplacer(`|`, `\|`, `\`, `\\`)
 
 // KeyFirst returns a KeyFunc that asks several functions in order and counts by the
-// first that finds an identity, as by user, else by address. An empty key is no
-// identity here. If none of them finds one, the error is ErrNoKey. Any other error
-// ends the search and is returned as it is: an identity that is stated twice, or
-// malformed, is never taken for none.
+// first that finds an identity, as by user, else by address. If none of them finds
+// one, the error is ErrNoKey. Any other error ends the search and is returned as it
+// is: an identity that is stated twice, or malformed, is never taken for none.
 //
 // The key is the function's position, |, and its key, as "0|u-1" and
 // "1|192.0.2.7", so that a user called 192.0.2.7 never shares an address's key.

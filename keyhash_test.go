@@ -163,8 +163,12 @@ func TestKeyJoin(t *testing.T) {
 		{"separator in the second", weir.KeyJoin(static("a"), static("b|c")), r, `a|b\|c`, nil},
 		{"escape", weir.KeyJoin(static(`a\`), static("b")), r, `a\\|b`, nil},
 		{"nested", weir.KeyJoin(weir.KeyJoin(static("a"), static("b")), static("c")), r, `a\|b|c`, nil},
-		{"empty first", weir.KeyJoin(static(""), static("a")), r, "|a", nil},
-		{"empty last", weir.KeyJoin(static("a"), static("")), r, "a|", nil},
+		{"empty first", weir.KeyJoin(static(""), called), r, "", weir.ErrNoKey},
+		{"empty last", weir.KeyJoin(static("a"), static("")), r, "", weir.ErrNoKey},
+		{"empty alone", weir.KeyJoin(static("")), r, "", weir.ErrNoKey},
+		{"an optional part", weir.KeyJoin(weir.KeyFirst(failing, static("none")), static("a")), r, `1\|none|a`, nil},
+		{"separator last against separator first", weir.KeyJoin(static("a|"), static("b")), r, `a\||b`, nil},
+		{"separator first against separator last", weir.KeyJoin(static("a"), static("|b")), r, `a|\|b`, nil},
 		{"first error wins", weir.KeyJoin(static("a"), failing, called), r, "", weir.ErrNoKey},
 		{"none", weir.KeyJoin(), r, "", weir.ErrConfig},
 		{"nil", weir.KeyJoin(called, nil), r, "", weir.ErrConfig},
@@ -185,6 +189,12 @@ func FuzzKeyJoin(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a, b, c string, n uint8) {
 		parts := []string{a, b, c}[:1+n%3]
 		joined, err := keyJoinOf(parts...)
+		if slices.Contains(parts, "") {
+			if !errors.Is(err, weir.ErrNoKey) || joined != "" {
+				t.Errorf("%q: key %q, error %v", parts, joined, err)
+			}
+			return
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
