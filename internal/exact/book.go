@@ -50,7 +50,6 @@ func (k *Key) Later(f *Found, at int64) {
 // Book takes the costs of charges at the slot that Find found. Every limit of the key
 // counts them, also one that the charges do not name. A tag other than 0 asks for a receipt.
 func (k *Key) Book(f *Found, charges []store.Charge, now, tag int64) *Receipt {
-	k.forget(f, now)
 	var most int64
 	for i := range charges {
 		most = max(most, charges[i].Cost)
@@ -59,6 +58,7 @@ func (k *Key) Book(f *Found, charges []store.Charge, now, tag int64) *Receipt {
 	if tag != 0 {
 		r = k.receipt(f, charges, most, tag)
 	}
+	k.forget(f, now)
 	if k.Born == 0 {
 		k.Born = now
 	}

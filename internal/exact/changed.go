@@ -36,7 +36,6 @@ func (k *Key) Close(f *Found) {
 // adopt adds a limit. It replaces, of the limits that this call leaves out, the one with the
 // nearest period, and begins with the used share of that limit. A limit is replaced once.
 // Without such a limit the new one begins unused. A fixed window ends with one of its length.
-//
 // The share counts at the last booked slot: all slots booked ahead stay as they are.
 func (k *Key) adopt(f *Found, l *store.Limit, now int64) int {
 	if i := k.part(l); i >= 0 { // The request names the limit twice.
@@ -128,10 +127,9 @@ func (k *Key) forget(f *Found, now int64) {
 	}
 	kept, old := 0, 0
 	k.keep(func(i int) bool {
-		stays := k.Parts[i].Left > now && over <= 0
-		if f.move(i, kept) {
-			stays = true
-		} else {
+		named := f.move(i, kept)
+		stays := named || k.Parts[i].Left > now && over <= 0
+		if !named {
 			over--
 		}
 		if stays {

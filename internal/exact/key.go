@@ -110,13 +110,12 @@ func (k *Key) drop(now int64) {
 func (k *Key) keep(stays func(i int) bool) {
 	n := 0
 	for i := range k.Parts {
-		if !stays(i) {
-			continue
+		if stays(i) {
+			if n < i {
+				k.Parts[n] = k.Parts[i]
+			}
+			n++
 		}
-		if n < i {
-			k.Parts[n] = k.Parts[i]
-		}
-		n++
 	}
 	if n == len(k.Parts) {
 		return

@@ -1,6 +1,7 @@
 package exact
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -34,7 +35,7 @@ type booked struct {
 // Windows returns the slot, in the key's time, and the windows with a beginning that count it.
 func (r *Receipt) Windows() (slot int64, list []*Window) {
 	for i := 0; r.windows == nil && i < len(r.booked); i++ {
-		if b := &r.booked[i]; b.cost > 0 && b.before.inRealTime() {
+		if b := &r.booked[i]; b.charge >= 0 && b.cost > 0 && b.before.inRealTime() {
 			p := b.before
 			p.book(r.Real, b.cost, 0)
 			list = append(list, &Window{Algorithm: p.Rule.Limit.Algorithm, Period: p.Rule.Period, Start: p.State.A})
@@ -48,9 +49,7 @@ func (r *Receipt) Windows() (slot int64, list []*Window) {
 
 func (k *Key) receipt(f *Found, charges []store.Charge, most, tag int64) *Receipt {
 	q := k.Queue
-	if q.Tag == 0 {
-		k.Queue.Tag = tag
-	}
+	k.Queue.Tag = cmp.Or(q.Tag, tag)
 	r := &Receipt{
 		Charges: len(charges), Tag: k.Queue.Tag, Seq: q.Seq + 1,
 		Floor: f.Floor, Slot: f.Slot, Real: f.Real, Entry: k.Log.end(), queue: q, clock: k.Clock, parts: f.old,
@@ -75,7 +74,7 @@ func (k *Key) Settle(r *Receipt, now int64, cost func(charge int) int64) bool {
 	if k.drop(now); k.Queue.Tag != r.Tag {
 		return false
 	}
-	v, alone, changed, nothing, less := k.Clock.Now(now), k.Queue.Seq == r.Seq, false, true, true
+	v, alone, changed, less := k.Clock.Now(now), k.Queue.Seq == r.Seq, false, true
 	var real int64
 	for i := range r.booked {
 		if b := &r.booked[i]; b.charge >= 0 && b.cost > 0 {
@@ -88,9 +87,13 @@ func (k *Key) Settle(r *Receipt, now int64, cost func(charge int) int64) bool {
 		if b.charge >= 0 {
 			to = cost(b.charge)
 		}
-		nothing = nothing && (to == 0 || b.cost == 0)
 		less = less && (b.charge < 0 || b.cost == 0 || to <= b.cost)
 		at := k.part(&b.before.Rule.Limit)
+		if undone := alone && real == 0 && i < r.parts; undone && at < 0 { // The booking left the limit out.
+			k.Parts = append(k.Parts, b.before)
+		} else if undone && b.before.Left == 0 {
+			k.Parts[at].Left = 0
+		}
 		if at < 0 || b.cost == 0 || to == b.cost {
 			continue
 		}
@@ -110,7 +113,7 @@ func (k *Key) Settle(r *Receipt, now int64, cost func(charge int) int64) bool {
 		changed = k.settleLog(r, more, v) || changed
 	}
 	switch {
-	case alone && nothing:
+	case alone && real == 0:
 		k.keep(func(i int) bool { // without the limits that the booking added
 			return !slices.ContainsFunc(r.booked[r.parts:], func(b booked) bool { return k.Parts[i].Rule.Is(&b.before.Rule.Limit) })
 		})
@@ -127,7 +130,7 @@ func (k *Key) Settle(r *Receipt, now int64, cost func(charge int) int64) bool {
 			k.Queue.Seq++
 		}
 	}
-	return changed || alone && nothing
+	return changed || alone && real == 0
 }
 
 // settleWindow corrects the units of the booking seq, if a window holds it. Debt in an

@@ -65,3 +65,39 @@ func TestUndoAmongOthers(t *testing.T) {
 		}
 	}
 }
+
+// TestUndoOfChangedLimits cancels the last call of random stories under several plans. All plans
+// then have what they had before it.
+func TestUndoOfChangedLimits(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(long.Of(20_000)) {
+		rng := newRand(seed)
+		var plans []store.Limit
+		for range 2 + rng.IntN(2) {
+			plans = append(plans, store.Per(1+rng.Int64N(6), time.Duration(1+rng.Int64N(60))*time.Second).By(store.Algorithm(rng.IntN(5))))
+		}
+		var k Key
+		now := begun
+		remaining := func() (list []int64) {
+			for _, l := range plans {
+				d, _ := take(&k, charges(0, l), now, 0)
+				list = append(list, d.Remaining)
+			}
+			return list
+		}
+		for range 1 + rng.IntN(4) {
+			now += rng.Int64N(60) * time.Second.Microseconds()
+			take(&k, charges(1+rng.Int64N(4), plans[rng.IntN(len(plans))]), now, 1)
+		}
+		now += rng.Int64N(60) * time.Second.Microseconds()
+		before, last := remaining(), plans[rng.IntN(len(plans))]
+		d, r := take(&k, charges(1+rng.Int64N(4), last), now, 1)
+		if !d.Allowed {
+			continue
+		}
+		k.Settle(r, now, func(int) int64 { return 0 })
+		if after := remaining(); !slices.Equal(before, after) {
+			t.Fatalf("seed %d, %v: remaining %v before %v, %v after it is undone", seed, plans, before, last, after)
+		}
+	}
+}

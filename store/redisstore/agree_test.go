@@ -216,6 +216,29 @@ func TestAgreeNamed(t *testing.T) {
 			w.settle(len(w.booked)-1, 0)
 			w.take(w.of(true, 1, bucket))
 		},
+		"the undone booking had left out a limit that lapses": func(w *twins) {
+			six, two, last := store.Per(6, 57*sec).By(store.SlidingWindow), store.Per(6, 20*sec), store.Per(5, 2*sec).By(store.AlignedWindow)
+			for _, two := range []store.Limit{two.By(store.SlidingCounter), two.By(store.SlidingWindow)} {
+				for _, later := range []time.Duration{24 * sec, 10 * sec} {
+					w.take(w.of(true, 4, six))
+					w.take(w.of(true, 2, two))
+					*w.now += later.Microseconds()
+					w.take(w.of(true, 4, last))
+					w.settle(len(w.booked)-1, 0)
+					*w.now += (15 * sec).Microseconds()
+					w.take(w.of(true, 1, last))
+					*w.now += (100 * sec).Microseconds()
+				}
+			}
+		},
+		"the undone booking had left out the only sliding window": func(w *twins) {
+			w.take(w.of(true, 6, store.Per(9, sec).By(store.SlidingWindow)))
+			*w.now += (2 * sec).Microseconds()
+			w.take(w.of(true, 1, bucket))
+			w.settle(len(w.booked)-1, 0)
+			w.take(w.of(true, 1, minute))
+			w.take(w.of(true, 2, store.Per(9, sec).By(store.SlidingWindow)))
+		},
 		// Instants count from the birth of the state.
 		"a sliding window is in use for 60 years": func(w *twins) {
 			for range 7 {

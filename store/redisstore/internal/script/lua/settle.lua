@@ -84,12 +84,23 @@ end
 -- Puts the state from before the booking back, as nothing changed since.
 local function restore(k, old, costs)
   local q, o = k.queue, old.queue or { last = 0, first = 0, cost = 0 }
-  -- Limits that the booking added are removed.
+  -- Limits that the booking added are removed, and limits that it left out come back.
   local left = {}
   for _, l in ipairs(k.parts) do
     local stays = not costs[l.spec]
-    for _, p in ipairs(old.parts) do stays = stays or p.spec == l.spec end
+    for _, p in ipairs(old.parts) do
+      if p.spec == l.spec then stays, l.left, p.stays = true, p.left and l.left, true end
+    end
     if stays then left[#left + 1] = l end
+  end
+  for _, p in ipairs(old.parts) do
+    if not p.stays then
+      if p.kind == 'w' then
+        k.log = k.log or use('G').new(k)
+        p.a, p.b = F.G.expired(k.log, p, k.v)
+      end
+      left[#left + 1] = p
+    end
   end
   k.parts = left
   q.last, q.first, q.cost, q.seq = o.last, o.first, math.min(q.cost, o.cost), q.seq - 1
