@@ -55,7 +55,7 @@ type Config struct {
 	// whole units, and to at most all but one: a limit of one unit reserves
 	// nothing. With window algorithms, the reserved share may go unused. 0: 10 % of
 	// a GCRA limit's burst, which does not slow background calls down, and nothing
-	// of a window.
+	// of a window. Rate headers count reserved units as left, also for such a call.
 	Reserve int
 	// InFlight is the maximum number of calls of a key in flight at once, in all
 	// processes together. Such calls are made with Acquire, TryAcquire, Do or a
