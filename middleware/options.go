@@ -130,7 +130,7 @@ const (
 	// keeps to q units in w seconds, except under a SlidingCounter, which counts units
 	// of one window through the next, less and less. There t is up to twice w. Otherwise
 	// t is at most w, or w+1 over a plainstore, and r at most q. A pause or a debt from
-	// Settle exceeds them, and makes t too early after a request that cost 0.
+	// Settle exceeds them. After either, or a change of plan, a cost of 0 gets a t too early.
 	HeadersDraft11 HeaderStyle = iota
 	// HeadersX sets X-RateLimit-Limit, X-RateLimit-Remaining and X-RateLimit-Reset,
 	// the last as t above, of one limit: of a refusal the binding one, otherwise
