@@ -85,3 +85,22 @@ func TestLossIsLogged(t *testing.T) {
 		want(2)
 	})
 }
+
+// A state that lapses while a slow call is on its way is not lost.
+func TestLapsedStateIsNoLoss(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		p := newPrimary(t)
+		s := open(t, fallback.Config{Primary: p, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		req := charge("k", 1, store.Per(5, time.Second)) // lapses after 200 ms
+		req.MaxWait = time.Hour
+		take(t, s, req)
+		time.Sleep(100 * time.Millisecond)
+		p.forget(t) // as Redis drops it before the call arrives
+		p.set(nil, 150*time.Millisecond)
+		if d := take(t, s, req); d.Degraded || log.Len() > 0 {
+			t.Errorf("%+v, logged %q", d, log.String())
+		}
+	})
+}

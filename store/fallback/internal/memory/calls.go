@@ -6,9 +6,8 @@ import (
 )
 
 // Recall sets the time of the primary's last answer for each charge's key. It leaves out
-// answers that lapse before until, and keys that another call restores now. owes reports
-// whether the primary lacks units, or a restore is under way. ahead is the last slot granted
-// here that the primary lacks; 0: none.
+// answers that lapse before until, and keys that another call restores now. owes: the
+// primary lacks units, or a restore is under way. ahead is the last slot that it lacks; 0: none.
 func (t *Memory) Recall(charges []store.Charge, seen []store.Seen, until int64) (owes bool, ahead int64) {
 	for i := range charges {
 		seen[i] = store.Seen{}
@@ -29,16 +28,17 @@ func (t *Memory) Recall(charges []store.Charge, seen []store.Seen, until int64) 
 	return owes, ahead
 }
 
-// Lose notes that the primary may have lost its states of the charges' keys. The next
-// call restores them in its one round trip: a budget may allow no more.
-func (t *Memory) Lose(charges []store.Charge, seen []store.Seen) {
+// Lose notes the keys whose states the primary has lost, and reports whether there are any. A
+// state that lapsed before a slow call arrived is none. The key's next call restores it.
+func (t *Memory) Lose(charges []store.Charge, seen []store.Seen, now int64) (lost bool) {
 	for i := range charges {
 		t.with(keys.Of(&charges[i]), func(e *entry) {
-			if e.at > 0 && e.at == int64(seen[i].At) {
-				e.extra().lost = e.at
+			if e.at == int64(seen[i].At) && e.live(now) {
+				e.extra().lost, lost = e.at, true
 			}
 		})
 	}
+	return lost
 }
 
 // Learn stores an answer of the primary.

@@ -26,11 +26,10 @@ type shard struct {
 	_       [40]byte // Each shard fills a cache line.
 }
 
-// maxText is the maximum length of a key that is kept as it is.
-const maxText = 120
-
-// newLooks is the number of entries that a new key looks at, to drop lapsed ones.
-const newLooks = 4
+const (
+	maxText  = 120 // the maximum length of a key that is kept as it is
+	newLooks = 4   // entries that a new key looks at, to drop lapsed ones
+)
 
 // seed is that of all memories.
 var seed = maphash.MakeSeed()

@@ -59,7 +59,7 @@ func TestLearnOneInstant(t *testing.T) {
 				seen = []store.Seen{{At: now, Used: store.Used{At: now, Units: units}}}
 				m.Learn(c, seen)
 			}
-			m.Lose(c, seen)
+			m.Lose(c, seen, now-1)
 			if r, _ := m.Due(c, now, false, nil); r.Memories[0].Known[0].Units != 5 {
 				t.Errorf("%v, %v: %d are known, want 5", a, order, r.Memories[0].Known[0].Units)
 			}
@@ -93,7 +93,7 @@ func TestCorrectionsReachTheirWindow(t *testing.T) {
 		seen := []store.Seen{{At: now, Used: store.Used{At: store.Instant(start), Units: 5, Before: 4}}}
 		m.Learn(c, seen)
 		m.Correct(c, func(int) int64 { return 1 }, test.at, true)
-		m.Lose(c, seen)
+		m.Lose(c, seen, now)
 		r, _ := m.Due(c, now, false, nil)
 		if known := r.Memories[0].Known[0]; known.Units != test.units || known.Before != test.before {
 			t.Errorf("%s: %d units and %d before, want %d and %d", name, known.Units, known.Before, test.units, test.before)
@@ -256,7 +256,7 @@ func TestLacking(t *testing.T) {
 	if owes, ok := lacking["old"]; len(lacking) != 2 || !lacking["spent"] || !ok || owes {
 		t.Errorf("lacking %v", lacking)
 	}
-	m.Lose(charges(long), answer(now))
+	m.Lose(charges(long), answer(now), now-1)
 	if r, _ := m.Due(charges(long), now+6, false, nil); r == nil || r.Memories[0].Key != long || r.Memories[0].Spent != nil {
 		t.Errorf("due: %+v", r)
 	}
