@@ -2,6 +2,7 @@ package fallback_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"log/slog"
 	"strings"
@@ -83,6 +84,7 @@ func TestLossIsLogged(t *testing.T) {
 		p.forget(t)
 		call()
 		want(2)
+		time.Sleep(time.Minute) // for the search
 	})
 }
 
@@ -102,5 +104,49 @@ func TestLapsedStateIsNoLoss(t *testing.T) {
 		if d := take(t, s, req); d.Degraded || log.Len() > 0 {
 			t.Errorf("%+v, logged %q", d, log.String())
 		}
+	})
+}
+
+// stepping is a primary whose clock has stepped back, and which loses its states.
+type stepping struct {
+	*primary
+	back store.Instant
+	lose bool // at the next call
+}
+
+func (p *stepping) Take(ctx context.Context, req store.Request) (store.Decision, error) {
+	if p.lose {
+		p.lose = false
+		return store.Decision{}, store.ErrLost
+	}
+	seen := req.Seen
+	req.Seen, req.Restore = make([]store.Seen, len(seen)), nil
+	d, err := p.primary.Take(ctx, req)
+	for i, of := range req.Seen {
+		of.At -= p.back
+		seen[i] = of
+	}
+	return d, err
+}
+
+// A loss is logged also where the primary's clock has stepped back since the last one, as after
+// a failover.
+func TestLossAfterAStepBackIsLogged(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		p := &stepping{primary: newPrimary(t)}
+		s := open(t, fallback.Config{Primary: p, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		for n, back := range []time.Duration{0, time.Hour} {
+			time.Sleep(2 * time.Minute)
+			p.back = store.Instant(back.Microseconds())
+			take(t, s, charge("k", 1, store.Per(5, time.Hour)))
+			p.lose = true
+			take(t, s, charge("k", 1, store.Per(5, time.Hour)))
+			if got := strings.Count(log.String(), "has lost states"); got != n+1 {
+				t.Errorf("after a step back of %v: logged %q, want %d lines", back, log.String(), n+1)
+			}
+		}
+		time.Sleep(time.Minute) // for the search
 	})
 }

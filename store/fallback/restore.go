@@ -106,8 +106,8 @@ func (s *Store) due(ctx context.Context, charges []store.Charge) (r *memory.Rest
 // logged.
 func (s *Store) lost(req *store.Request) {
 	s.losses.Add(1)
-	now := s.clock.now()
-	if last := s.lostAt.Load(); s.memory.Lose(req.Charges, req.Seen, now) && now-last > 1_000_000 && s.lostAt.CompareAndSwap(last, now) {
+	now := s.clock.read().UnixMicro()
+	if last := s.lostAt.Load(); s.memory.Lose(req.Charges, req.Seen, s.clock.now()) && now-last > 1_000_000 && s.lostAt.CompareAndSwap(last, now) {
 		if now-last > 60_000_000 {
 			s.cfg.Logger.Warn("weir: the primary store has lost states, and gets them again", "limiter", req.Charges[0].Scope)
 		}

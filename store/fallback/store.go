@@ -30,7 +30,7 @@ type Store struct {
 	tries    int          // searches that failed in a row
 	took     atomic.Int64 // the shortest restore since the last outage, in nanoseconds; 0: none
 	losses   atomic.Int64 // so far
-	lostAt   atomic.Int64 // the last loss with a search, by the primary's clock
+	lostAt   atomic.Int64 // the last loss with a search, by this process's clock
 	brakes   brakes.Pending
 	failed   atomic.Pointer[[]store.Charge] // looks at the keys of the last failed call
 	alone    sync.Once                      // logs the first decision without the primary
