@@ -15,7 +15,7 @@ import (
 	"github.com/goweir/weir/store/redisstore/internal/script"
 )
 
-// TestPlainKeys: allow.lua decides a call of a plain key as it decides calls of any key.
+// TestPlainKeys: allow.lua decides calls of a plain key as it decides calls of any key.
 func TestPlainKeys(t *testing.T) {
 	t.Parallel()
 	const (
@@ -47,6 +47,9 @@ return {decide(), written}`
 		if rand.IntN(10) == 0 {
 			limit = store.Per(4+rand.Int64N(5), limit.Period).By(store.FixedWindow)
 		}
+		if rand.IntN(20) == 0 {
+			limit = store.Per(1<<50-rand.Int64N(9), (1<<50-10-time.Duration(rand.IntN(9)))*time.Microsecond).WithBurst(4 + rand.Int64N(99))
+		}
 		req := charge("key", 1+rand.Int64N(3), limit)
 		req.Charges[0].Reserve = max(rand.Int64N(4)-2, 0)
 		if rand.IntN(10) == 0 {
@@ -64,7 +67,7 @@ return {decide(), written}`
 		case format < 3*len(formats)-2:
 			value = "" // no key
 		}
-		key := script.Key{State: name, Limits: script.LimitsOf(req.Charges), Calls: max(1, rand.Int32N(8)-5), Seen: max(rand.Int64N(2)*(born+rand.Int64N(3)-1), 0)}
+		key := script.Key{State: name, Limits: script.LimitsOf(req.Charges), Calls: max(1, rand.Int32N(40)-20), Seen: max(rand.Int64N(2)*(born+rand.Int64N(3)-1), 0)}
 		args := script.AllowArgs(1, func(int) *script.Key { return &key }, now)
 		var got [2]string
 		for i, body := range []string{body, other} {

@@ -2,11 +2,18 @@
 -- reply.go the reply.
 
 -- Most keys have one GCRA limit and no other part. plain decides a call of such a key as any
--- would, with the same arithmetic, and returns the place of the end of its answer. It returns
--- nil, and has changed nothing, if the key is another one or can't be written. It saves the
--- server 41% of the instructions of each key in a batch, and 33% of those of a lone call
--- (callgrind, redis-server 7.0).
-local function plain(l, at, seen, reply, n)
+-- would, with the same arithmetic, and returns the place of the end of its answer. It also
+-- decides several calls, if all are admitted. Otherwise it returns nil, and has changed
+-- nothing, as for a key that is another one or can't be written. It saves the server 41% of
+-- the instructions of each key in a batch, and 33% of those of a lone call (callgrind,
+-- redis-server 7.0), and half of the time of calls of a busy key.
+local function plain(l, calls, at, seen, reply, n)
+  local w, r = l.iw * (calls - 1) + l.nw, l.ir * (calls - 1) + l.nr
+  if calls > 1 then
+    r = r % l.q
+    w = w + (l.ir * (calls - 1) + l.nr - r) / l.q
+    if l.q * calls >= 9007199254740992 or w > l.cw or w == l.cw and r > l.cr then return end
+  end
   local value, a, b, birth = redis.pcall('GET', KEYS[at]), now, 0, now
   if value then
     if value.err then return end
@@ -18,10 +25,11 @@ local function plain(l, at, seen, reply, n)
   end
   if seen ~= '0' and birth > seen + 0 then return end
   l.a, l.b = a, b
-  local taken, _, slot = 0, F.gcra_slot(l, now, l.nw, l.nr)
+  local taken, _, slot = 0, F.gcra_slot(l, now, w, r)
+  if slot > now and calls > 1 then return end
   if slot <= now then
-    F.gcra_book(l, now, l.iw, l.ir)
-    a, b, taken = l.a, l.b, 1
+    F.gcra_book(l, now, l.iw * calls, l.ir * calls)
+    a, b, taken = l.a, l.b, calls
     local text = string.format(b > 0 and '=%d.%d|%d' or '=%d|%d', a - birth, b > 0 and b or birth, birth)
     local px = (b > 0 and a + 1 or a) + 999 - now
     if redis.pcall('SET', KEYS[at], '1' .. l.spec .. text, 'PX', string.format('%d', (px - px % 1000) / 1000 + 1 + longer)).err then return end
@@ -36,7 +44,8 @@ while a < #v do
   local last = from + v[a + 1] * 2
   local simple = #limits == 1 and limits[1].kind == 'g' and limits[1]
   for i = from + 1, last, 2 do
-    local ends = simple and v[i] == '1' and plain(simple, at, v[i + 1], reply, n)
+    local calls = simple and tonumber(v[i])
+    local ends = calls and plain(simple, calls, at, v[i + 1], reply, n)
     if not ends then
       if not k then
         use('K')
