@@ -13,6 +13,7 @@ import (
 	"github.com/goweir/weir/internal/redistest"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/redisstore/internal/script"
+	"github.com/redis/go-redis/v9"
 )
 
 // TestPlainKeys: allow.lua decides calls of a plain key as it decides calls of any key.
@@ -36,6 +37,7 @@ return {decide(), written}`
 	if other == body {
 		t.Fatalf("allow.lua has no %q", plain)
 	}
+	scripts := []*redis.Script{redis.NewScript(body), redis.NewScript(other)}
 	// The formats get the TAT after the birth, and the birth.
 	formats := []string{
 		"=%d|%d", "=%d.1|%d", "=%d.5|%d", "=%d.9|%d", "=%d.|%d", "=-%d|%d", "=%d.3.4|%d", "=%d|%dx", "=9007199254740993%d|%d", "=%d|9007199254740993%d",
@@ -70,14 +72,14 @@ return {decide(), written}`
 		key := script.Key{State: name, Limits: script.LimitsOf(req.Charges), Calls: max(1, rand.Int32N(40)-20), Seen: max(rand.Int64N(2)*(born+rand.Int64N(3)-1), 0)}
 		args := script.AllowArgs(1, func(int) *script.Key { return &key }, now)
 		var got [2]string
-		for i, body := range []string{body, other} {
+		for i, body := range scripts {
 			client.Del(ctx, name)
 			if value == "no state" {
 				client.RPush(ctx, name, value)
 			} else if value != "" {
 				client.Set(ctx, name, value, 0)
 			}
-			reply, err := client.Eval(ctx, body, []string{name}, args[4:]...).Slice()
+			reply, err := body.Run(ctx, client, []string{name}, args[4:]...).Slice()
 			if err != nil {
 				t.Fatal(err)
 			}
