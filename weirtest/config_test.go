@@ -1,6 +1,7 @@
 package weirtest_test
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -32,7 +33,7 @@ func TestConfigMistakes(t *testing.T) {
 		{"negative bodies", weirtest.ProviderConfig{KeepBodies: -1}, "ProviderConfig.KeepBodies"},
 		{"bodies too long to keep", weirtest.ProviderConfig{KeepBodies: 1<<30 + 1}, "ProviderConfig.KeepBodies"},
 		{"negative arrivals", weirtest.ProviderConfig{MaxArrivals: -1}, "ProviderConfig.MaxArrivals"},
-		{"more arrivals than memory", weirtest.ProviderConfig{MaxArrivals: 1 << 40}, "ProviderConfig.MaxArrivals"},
+		{"more arrivals than memory", weirtest.ProviderConfig{MaxArrivals: math.MaxInt}, "ProviderConfig.MaxArrivals"},
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"slices"
@@ -129,7 +130,7 @@ func (r *result) follow(ctx context.Context, w io.Writer) error {
 			todo = append(todo, e)
 		}
 	}
-	slices.SortStableFunc(todo, func(a, b event) int { return int(a.at - b.at) })
+	slices.SortStableFunc(todo, func(a, b event) int { return cmp.Compare(a.at, b.at) })
 	for _, e := range todo {
 		select {
 		case <-ctx.Done():

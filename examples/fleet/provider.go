@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strconv"
@@ -60,7 +61,7 @@ func (p *provider) seen() []call {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	calls := slices.Clone(p.calls)
-	slices.SortStableFunc(calls, func(a, b call) int { return int(a.at - b.at) })
+	slices.SortStableFunc(calls, func(a, b call) int { return cmp.Compare(a.at, b.at) })
 	return calls
 }
 

@@ -1,6 +1,7 @@
 package exact
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -182,7 +183,7 @@ func (s *story) judge() {
 			left = append(left, c)
 		}
 	}
-	slices.SortStableFunc(left, func(a, b *call) int { return int(a.leaves - b.leaves) })
+	slices.SortStableFunc(left, func(a, b *call) int { return cmp.Compare(a.leaves, b.leaves) })
 	for _, c := range left {
 		for _, p := range s.pauses {
 			if c.leaves > p[0] && c.leaves < p[1] && c.receipt != nil && c.receipt.Real > p[0] {

@@ -1,6 +1,7 @@
 package exact
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -53,7 +54,7 @@ func TestUndoAmongOthers(t *testing.T) {
 				}
 			}
 		}
-		slices.SortStableFunc(all, func(a, b *booking) int { return int(a.slot - b.slot) })
+		slices.SortStableFunc(all, func(a, b *booking) int { return cmp.Compare(a.slot, b.slot) })
 		tat, period := int64(0), limit.Period.Microseconds()
 		for _, b := range all {
 			if b.cost == 0 {

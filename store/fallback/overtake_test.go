@@ -1,6 +1,7 @@
 package fallback_test
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -64,7 +65,7 @@ func TestNoCallOvertakesLocalSlots(t *testing.T) {
 			time.Sleep(gap)
 		}
 		wg.Wait()
-		slices.SortFunc(all, func(a, b call) int { return int(a.slot - b.slot) })
+		slices.SortFunc(all, func(a, b call) int { return cmp.Compare(a.slot, b.slot) })
 		var lastLocal time.Duration // came last of those with a local slot
 		for i, c := range all {
 			if i > 0 && c.slot < all[i-1].slot+spacing-time.Millisecond {

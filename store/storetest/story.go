@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -97,7 +98,7 @@ func (s *story) pause(d time.Duration) {
 	if !sooner || paused || s.again > again {
 		return
 	}
-	first := slices.MinFunc(ahead, func(a, b *call) int { return int(a.leaves - b.leaves) })
+	first := slices.MinFunc(ahead, func(a, b *call) int { return cmp.Compare(a.leaves, b.leaves) })
 	exact := len(s.limits) == 1 && s.limits[0].Algorithm == store.SlidingWindow && s.sets[0][0] == s.sets[1][0]
 	if late := first.leaves - end; late < 0 || exact && late > store.Instant(s.slow) {
 		s.fail("the first call leaves %d after the pause", late)
@@ -106,9 +107,8 @@ func (s *story) pause(d time.Duration) {
 
 // some applies do to the latest call that fits, if any.
 func (s *story) some(which func(c *call, left bool) bool, do func(c *call)) {
-	now := s.now()
 	for _, c := range slices.Backward(s.calls) {
-		if !c.gone && which(c, c.leaves <= now) && s.rng.IntN(3) == 0 {
+		if !c.gone && which(c, c.leaves <= s.now()) && s.rng.IntN(3) == 0 {
 			do(c)
 			return
 		}
