@@ -33,7 +33,7 @@ func StartCluster(tb testing.TB, args ...string) *Cluster {
 		"--save", "", "--appendonly", "no",
 		"--cluster-enabled", "yes",
 		"--cluster-config-file", "nodes.conf",
-		"--cluster-node-timeout", "1000",
+		"--cluster-node-timeout", "60000", // A busy machine is no reason to take a node for dead.
 	}, args...)
 	for range nodes {
 		node := start(tb, true, args...)

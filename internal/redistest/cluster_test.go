@@ -91,7 +91,7 @@ func TestClusterMove(t *testing.T) {
 func TestClusterNodeDies(t *testing.T) {
 	long.Only(t)
 	t.Parallel()
-	c := StartCluster(t)
+	c := StartCluster(t, "--cluster-node-timeout", "1000")
 	const key = "k"
 	client := c.Client()
 	mustSet(t, client, key, "v")

@@ -28,7 +28,7 @@ func failover(t testing.TB, _ time.Duration) bed {
 
 // cluster loses a master. It refuses that master's keys, and a second later all keys.
 func cluster(t testing.TB, _ time.Duration) bed {
-	c := redistest.StartCluster(t)
+	c := redistest.StartCluster(t, "--cluster-node-timeout", "1000")
 	return bed{
 		client: func(configured bool) redis.UniversalClient {
 			return c.Client(func(o *redis.ClusterOptions) {

@@ -17,7 +17,7 @@ import (
 // queue, calls of the others would share their batches.
 func TestSilentServerHoldsUpItsOwnKeysOnly(t *testing.T) {
 	t.Parallel()
-	cluster := redistest.StartCluster(t, "--cluster-node-timeout", "60000")
+	cluster := redistest.StartCluster(t)
 	shards, addrs := map[string]*redistest.Server{}, map[string]string{}
 	for _, name := range []string{"a", "b", "c"} {
 		shards[name] = redistest.Start(t)
