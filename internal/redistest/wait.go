@@ -9,9 +9,9 @@ import (
 const (
 	// startTimeout is the maximum time from a server's start to its first answer.
 	startTimeout = 10 * time.Second
-	// patience is the maximum of every other wait for servers. It is long: a busy
-	// machine is no reason to fail.
-	patience = 20 * time.Second
+	// patience is the maximum of every other wait for servers. A sentinel of a busy machine
+	// that did not run for two seconds does nothing for thirty.
+	patience = time.Minute
 )
 
 // poll calls cond, less and less often, until it returns nil. It gives up when the time
