@@ -336,6 +336,10 @@ func TestReadAPIs(t *testing.T) {
 		"a store's quota":                    {403, []string{"X-Storage-Quota-Limit", "1000", "X-Storage-Quota-Remaining", "0"}, nothing(false)},
 		"attempts and days left":             {403, []string{"X-Login-Attempts-Left", "0", "X-Trial-Days-Remaining", "0"}, nothing(false)},
 		"resumable uploads: one item":        {200, []string{"Upload-Limit", "max-size=1000"}, nothing(false)},
+		"Tyk: a limit of -1 is none":         {200, []string{"X-RateLimit-Limit", "-1", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "1655120993"}, said(false, 0, unsaid, unsaid, 60*s)},
+		"a limit of -1, draft 07":            {200, []string{"RateLimit", "limit=-1, remaining=0, reset=60"}, said(false, 0, unsaid, unsaid, 60*s)},
+		"a limit of -1 under a 403":          {403, []string{"X-RateLimit-Limit", "-1", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "1655120993"}, said(false, 0, unsaid, unsaid, 60*s)},
+		"a limit of -1, refused":             {429, []string{"X-RateLimit-Limit", "-1", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "1655120993"}, said(true, 60*s, unsaid, unsaid, 60*s)},
 		"calls under way, used and possible": {200, []string{"X-Concurrent-Limit-Max", "5", "X-Concurrent-Limit-Active", "5"}, nothing(false)},
 	} {
 		t.Run(name, func(t *testing.T) {

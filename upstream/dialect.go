@@ -47,16 +47,10 @@ type Fields struct {
 
 // Budgets returns the budget, or none without its headers.
 func (f Fields) Budgets(h http.Header, date time.Time) []Budget {
-	g := group{
-		name:      f.Name,
-		window:    windowNamed(f.Name),
-		limit:     parseCounts(h.Values(f.Limit)),
-		remaining: parseCounts(h.Values(f.Remaining)),
-		used:      parseCounts(h.Values(f.Used)),
-		reset:     -1,
-	}
+	g := group{name: f.Name, window: windowNamed(f.Name), reset: -1}
 	unit := cmp.Or(max(f.Unit, 0), time.Second)
-	g.add(headerName{role: reset, unit: unit}, h.Values(f.Reset), date)
-	g.add(headerName{role: window, unit: unit}, h.Values(f.Window), date)
+	for r, name := range [...]string{limit: f.Limit, window: f.Window, used: f.Used, remaining: f.Remaining, reset: f.Reset} {
+		g.add(headerName{role: role(r), unit: unit}, h.Values(name), date)
+	}
 	return g.budgets()
 }

@@ -125,6 +125,8 @@ func TestFields(t *testing.T) {
 		"not there": {inMS, []string{"X-RateLimit-Limit", "4000"}, nil},
 		"used": {upstream.Fields{Limit: "L", Used: "U"}, []string{"L", "10", "U", "3"},
 			[]upstream.Budget{{Limit: 10, Remaining: 7, Reset: -1}}},
+		"a limit of -1 is none": {upstream.Fields{Limit: "L", Remaining: "R", Reset: "T"}, []string{"L", "-1", "R", "0", "T", "9"},
+			[]upstream.Budget{{Limit: -1, Remaining: -1, Reset: 9 * sec}}},
 		"no names":         {upstream.Fields{}, []string{"X-RateLimit-Limit", "4000"}, nil},
 		"a unit of a year": {upstream.Fields{Reset: "R", Unit: 1<<63 - 1}, []string{"R", "2.5"}, []upstream.Budget{{Limit: -1, Remaining: -1, Reset: year}}},
 		"a negative unit":  {upstream.Fields{Reset: "R", Unit: -1}, []string{"R", "2.5"}, []upstream.Budget{{Limit: -1, Remaining: -1, Reset: 2500 * ms}}},

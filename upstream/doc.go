@@ -90,8 +90,8 @@
 // by itself.
 //
 // On a success, a budget with nothing left pauses until its reset, before the next
-// request is refused. A limit of 0 counts as no limit. A Retry-After greater than 0
-// replaces the reset. Alone it counts for nothing, as some upstreams send it with
+// request is refused. A limit of 0 or -1 counts as no limit. A Retry-After greater
+// than 0 replaces the reset. Alone it counts for nothing, as some upstreams send it with
 // each response. A weir.Transport pauses by a success only if the Budget of the Signal
 // has nothing left and is a limit of its own.
 //

@@ -26,6 +26,9 @@ func (g *group) counted() bool { return len(g.remaining) > 0 || len(g.used) > 0 
 func (g *group) add(n headerName, values []string, date time.Time) {
 	switch n.role {
 	case limit:
+		if strings.HasPrefix(first(values), "-") { // Tyk: -1 is no limit
+			values = []string{"0"}
+		}
 		g.limit = append(g.limit, parseCounts(values)...)
 	case remaining:
 		g.remaining = append(g.remaining, parseCounts(values)...)
