@@ -59,7 +59,7 @@ var words = map[string]role{
 }
 
 // fillers describe the form of a time, and belong to no budget's name.
-var fillers = []string{"after", "at", "in", "time", "timestamp", "epoch", "date", "utc", "unix"}
+var fillers = []string{"after", "at", "in", "time", "timestamp", "epoch", "date", "utc", "unix", "seconds"}
 
 // units are the last words of names for the units of their times.
 var units = map[string]time.Duration{
