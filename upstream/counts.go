@@ -55,7 +55,7 @@ func parseCount(item string) (count, bool) {
 		}
 	}
 	c.rate = strings.Contains(value, ".")
-	if c.n, ok = d.count(); !ok {
+	if c.n = int64(d.whole); c.n < 0 { // over math.MaxInt64
 		return count{}, false
 	}
 	for param := range strings.SplitSeq(params, ";") {

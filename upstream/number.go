@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"math"
 	"math/bits"
 	"strconv"
 	"strings"
@@ -69,9 +68,4 @@ func (d decimal) times(unit time.Duration) time.Duration {
 		part++
 	}
 	return time.Duration(min(lo+part, uint64(maxTime)))
-}
-
-// count returns the whole units of d, and false above math.MaxInt64.
-func (d decimal) count() (int64, bool) {
-	return int64(d.whole), d.whole <= math.MaxInt64
 }
