@@ -1,6 +1,7 @@
 package heed
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/goweir/weir/store"
@@ -107,8 +108,5 @@ func pace(s *upstream.Signal, bookings []Booking) (unit time.Duration) {
 			unit = max(unit, each)
 		}
 	}
-	if unit == 0 {
-		return slowest
-	}
-	return unit
+	return cmp.Or(unit, slowest)
 }
