@@ -156,24 +156,28 @@ func (t *bodyText) message(s string) {
 	}
 	t.limited = t.limited || refuses(joined(s))
 	t.cause.Concurrent = t.cause.Concurrent || hasAny(s, crowded)
-	for _, before := range [...]string{"try again in ", "retry in ", "try after ", "try after: ", "try again after ", "banned until ", "request this after ", "request after ", "available in ", "reset in ", "resets in ", "reset after ", "replenished in ", "wait "} {
+	for _, before := range [...]string{"try again in ", "retry in ", "try after ", "try after: ", "try again after ", "until ", "request this after ", "request after ", "available in ", "reset in ", "resets in ", "reset after ", "replenished in ", "access api after ", "wait "} {
 		if _, after, ok := strings.Cut(s, before); ok {
 			t.wait(after, 0)
 		}
 	}
 }
 
+// momentWords is the number of words of the longest moment: Mon, 13 Jun 2022 11:49:23 GMT.
+const momentWords = 6
+
 // wait keeps the longest wait. s begins with a duration, with a number of the unit that
 // follows, or else of unit, or without a unit with a moment.
 func (t *bodyText) wait(s string, unit time.Duration) {
 	between := func(r rune) bool { return strings.ContainsRune(" \t\r\n,;!~()<>\"'", r) }
-	words := append(strings.FieldsFunc(strings.ToLower(s[:min(len(s), maxTimeLength)]), between), "", "")
+	words := append(strings.FieldsFunc(strings.ToLower(s[:min(len(s), maxTimeLength)]), between), make([]string, momentWords)...)
 	number, word := strings.TrimRight(words[0], ".:"), strings.TrimRight(words[1], ".:")
-	if d, ok := parseDuration(number); ok {
-		t.after = max(t.after, d)
-	} else if d, ok := parseDecimal(strings.TrimSuffix(number, "s")); ok && d.whole < firstEpoch { // no moment
-		t.after = max(t.after, d.times(cmp.Or(unitOf(word), unit)))
-	} else if d, ok := until(number, 0, maxTime, t.date); ok && unit == 0 { // a moment, of a sentence alone
-		t.after = max(t.after, d)
+	d, ok := parseDuration(number)
+	if n, isNumber := parseDecimal(strings.TrimSuffix(number, "s")); !ok && isNumber && n.whole < firstEpoch { // no moment
+		d, ok = n.times(cmp.Or(unitOf(word), unit)), true
 	}
+	for n := momentWords; n > 0 && !ok && unit == 0; n-- { // a moment, of a sentence alone
+		d, ok = until(strings.TrimRight(strings.Join(words[:n], " "), " .:"), 0, maxTime, t.date)
+	}
+	t.after = max(t.after, d)
 }

@@ -104,10 +104,10 @@ func parseDuration(s string) (time.Duration, bool) {
 // twoDigits is the only layout with a year of two digits: RFC 850.
 const twoDigits = "2-Jan-06 15:04:05"
 
-// dates are the forms of dates, without a weekday, GMT or UTC: RFC 9110, cookies, email, asctime, JavaScript. isoTimes
+// dates are the forms of dates, without a weekday, GMT or UTC: RFC 9110, cookies, email, asctime, JavaScript, WSO2. isoTimes
 // are those of ISO 8601, to the minute or finer.
 var (
-	dates    = []string{"2 Jan 2006 15:04:05", twoDigits, "2-Jan-2006 15:04:05", "2 Jan 2006 15:04:05 -0700", time.ANSIC, "Mon Jan 2 2006 15:04:05 GMT-0700"}
+	dates    = []string{"2 Jan 2006 15:04:05", twoDigits, "2-Jan-2006 15:04:05", "2 Jan 2006 15:04:05 -0700", "Jan _2 15:04:05 2006", "Jan 2 2006 15:04:05 GMT-0700", "2006-Jan-2 15:04:05-0700"}
 	isoTimes = []string{
 		time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05Z07",
 		"2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02T15:04Z0700",
@@ -127,7 +127,7 @@ func parseTime(s string, date time.Time) (time.Time, bool) {
 		layouts = isoTimes
 	default:
 		s, _, _ = strings.Cut(s, " (")
-		s = strings.TrimSpace(s[strings.Index(s, ",")+1:]) // without its weekday
+		s = strings.TrimSpace(strings.TrimLeft(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ,")) // without its weekday
 		s = strings.TrimSuffix(strings.TrimSuffix(s, " GMT"), " UTC")
 	}
 	for _, layout := range layouts {
