@@ -128,8 +128,9 @@ var (
 	throttling = []string{"toomanyrequests", "ratelimited", "throttl"}
 	// refusing are whole names or sentences: Google, Tyk, Amazon S3, Azure Storage, Podio.
 	refusing = []string{"quotaexceeded", "dailylimitexceeded", "slowdown", "toomanyrequests", "serverbusy", "ratelimit"}
-	// crowded are parts of sentences about calls under way: Mailchimp, Anthropic, NetSuite, Moonshot AI, Okta.
-	crowded = []string{"simultaneous connections", "concurrent connections has exceeded", "concurrent request limit exceeded", "organization concurrency", "too many concurrent requests"}
+	// crowded are parts of sentences about calls under way: Mailchimp, Anthropic, Dynamics 365, NetSuite, Moonshot AI, Okta, BigQuery, Outlook, Salesforce.
+	crowded = []string{"simultaneous connections", "concurrent connections has exceeded", "concurrent requests exceeded", "concurrent request limit exceeded",
+		"organization concurrency", "too many concurrent", "mailboxconcurrency limit", "concurrent api requests) limit", "concurrentperorglongtxn limit"}
 )
 
 // code reads a word for programs.
