@@ -119,11 +119,11 @@ var (
 	limitFields = []string{"quotaid", "quotalimit", "policyname"}
 	codeFields  = []string{"code", "errorcode", "o:errorcode", "type", "errortype", "errorstatus", "status", "reason", "errorname", "error", "id"}
 	textFields  = []string{"message", "msg", "error", "detail", "description", "title"}
-	// exceeded are parts of refusals' names and sentences, without separators: Google, Unsplash, Canvas, Mashery, Meta, EDGAR, AccuWeather, Bybit, QuickBooks, MusicBrainz, Feishu, DingTalk, Binance.
+	// exceeded are parts of refusals' names and sentences, without separators: Google, Unsplash, Canvas, Mashery, Meta, EDGAR, AccuWeather, Bybit, QuickBooks, MusicBrainz, Feishu, DingTalk, Binance, Vultr, Zoho.
 	exceeded = []string{"ratelimitexceeded", "requestlimitexceeded", "invocationlimitexceeded", "concurrentlimitexceeded", "throughputexceeded",
 		"developeroverqps", "developeroverrate", "requestlimitreached", "toomanycalls", "exceededtheratelimit", "ratelimithit",
 		"ratethresholdexceeded", "numberofrequestshasbeenexceeded", "accesstoofrequent", "outofcallvolumequota", "throttleexceeded",
-		"exceedingtheallowableratelimit", "triggerfrequencylimit", "qpslimitfor", "requestweightused"}
+		"exceedingtheallowableratelimit", "triggerfrequencylimit", "qpslimitfor", "requestweightused", "ratelimitreached", "madetoomanyrequests"}
 	// throttling are parts of names alone: throttle_violation (Stack Exchange), com.amazonaws.dynamodb.v20120810#ThrottlingException.
 	throttling = []string{"toomanyrequests", "ratelimited", "throttl"}
 	// refusing are whole names or sentences: Google, Tyk, Amazon S3, Azure Storage, Podio.
@@ -157,7 +157,7 @@ func (t *bodyText) message(s string) {
 	}
 	t.limited = t.limited || refuses(joined(s))
 	t.cause.Concurrent = t.cause.Concurrent || hasAny(s, crowded)
-	for _, before := range [...]string{"try again in ", "retry in ", "try after ", "try after: ", "try again after ", "until ", "request this after ", "request after ", "available in ", "reset in ", "resets in ", "reset after ", "replenished in ", "access api after ", "wait "} {
+	for _, before := range [...]string{"try again in ", "retry in ", "try after ", "try after: ", "try again after ", "until ", "request this after ", "request after ", "available in ", "reset in ", "resets in ", "reset after ", "replenished in ", "access api after ", "retry-after: ", "timed out for ", "wait "} {
 		if _, after, ok := strings.Cut(s, before); ok {
 			t.wait(after, 0)
 		}

@@ -129,6 +129,8 @@ func TestBodyWaits(t *testing.T) {
 		"a moment of a zone, and a comma":  {`{"message": "Retry after 2022-06-13 13:49:23 +0200, please"}`, 30 * time.Second},
 		"WSO2: a month's name":             {`{"nextAccessTime": "2022-Jun-13 11:50:00+0000 UTC", "description": "You have exceeded your quota .You can access API after 2022-Jun-13 11:50:00+0000 UTC"}`, 67 * time.Second},
 		"until a moment":                   {`{"message": "You are rate limited until 2022-06-13T11:49:23.000Z"}`, 30 * time.Second},
+		"GitHub's registry: a short time":  {`{"errors": [{"code": "TOOMANYREQUESTS", "message": "retry-after: 1.16676ms, allowed: 44000/minute"}]}`, 1166760},
+		"Stability AI: timed out":          {`{"errors": ["You have exceeded the rate limit of 150 requests within a 10 second period, and have been timed out for 60 seconds."]}`, time.Minute},
 		"a moment that has passed":         {`{"message": "Retry after 2022-06-13T11:48:23Z"}`, 0},
 		"a moment in ten years":            {`{"message": "Retry after 2032-06-13T11:48:23Z"}`, upstream.MaxPause},
 		"a day without a time":             {`{"message": "Retry after 2022-06-14"}`, 0},
