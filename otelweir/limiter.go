@@ -17,7 +17,7 @@ type limiter struct {
 	name    string
 	takes   [8]atomic.Pointer[[]metric.RecordOption] // answered ones, by source
 	limits  *instruments.Series[weir.Limit, limit]
-	budgets *instruments.Series[string, budget]
+	budgets *instruments.Series[string, metric.MeasurementOption]
 }
 
 // limiter returns the attributes of a limiter.
@@ -27,8 +27,8 @@ func (m *metrics) limiter(name string) *limiter {
 		limits: instruments.NewSeries(instruments.MaxLimits, func(l weir.Limit) *limit {
 			return newLimit(m, name, l.Policy())
 		}, func() *limit { return newLimit(m, name, "other") }),
-		budgets: instruments.NewSeries(instruments.MaxBudgets, func(b string) *budget {
-			return &budget{m, with(limiterKey.String(name), budgetKey.String(b))}
+		budgets: instruments.NewSeries(instruments.MaxBudgets, func(b string) *metric.MeasurementOption {
+			return new(with(limiterKey.String(name), budgetKey.String(b)))
 		}, nil),
 	}
 }
@@ -84,22 +84,6 @@ func adding(attributes ...attribute.KeyValue) []metric.AddOption {
 
 func with(attributes ...attribute.KeyValue) metric.MeasurementOption {
 	return metric.WithAttributeSet(attribute.NewSet(attributes...))
-}
-
-// budget is a budget of an upstream.
-type budget struct {
-	of   *metrics
-	with metric.MeasurementOption
-}
-
-// told records a budget. -1 is a value that the response does not name.
-func (b *budget) told(ctx context.Context, limit, remaining int64) {
-	if limit >= 0 {
-		b.of.limit.Record(ctx, limit, b.with)
-	}
-	if remaining >= 0 {
-		b.of.remaining.Record(ctx, remaining, b.with)
-	}
 }
 
 // The attributes.

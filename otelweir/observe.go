@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/goweir/weir"
@@ -48,8 +49,9 @@ func (i *Instruments) Observe(ctx context.Context, e weir.Event) {
 		}
 		i.refusals.Add(ctx, 1, with(attributes...))
 	case weir.EventBudget:
-		if b := i.resolved.Get(e.Scope).budgets.Get(instruments.Clean(e.Budget.Name)); b != nil {
-			b.told(ctx, e.Budget.Limit, e.Budget.Remaining)
+		if attributes := i.resolved.Get(e.Scope).budgets.Get(instruments.Clean(e.Budget.Name)); attributes != nil {
+			told(ctx, i.limit, e.Budget.Limit, *attributes)
+			told(ctx, i.remaining, e.Budget.Remaining, *attributes)
 		}
 	case weir.EventPaused:
 		i.pauses.Record(ctx, e.Pause.Seconds(), with(limiter, byKey.String(instruments.Clean(e.By))))
@@ -62,6 +64,13 @@ func (i *Instruments) Observe(ctx context.Context, e weir.Event) {
 		i.settled.Add(ctx, e.Actual, with(limiter))
 	case weir.EventFallback:
 		i.changes.Add(ctx, 1, with(storeKey.String(instruments.Clean(e.Scope)), toKey.String(instruments.To(&e))))
+	}
+}
+
+// told records the units of a budget. -1 is a value that the response does not name.
+func told(ctx context.Context, to metric.Int64Gauge, units int64, attributes metric.MeasurementOption) {
+	if units >= 0 {
+		to.Record(ctx, units, attributes)
 	}
 }
 

@@ -10,13 +10,17 @@ import (
 // Collector counts the events of limiters. It is safe for concurrent use, and made by
 // New. It starts no goroutine. A zero Collector counts nothing and has no series.
 type Collector struct {
-	resolved  vectors
 	limiters  *instruments.Series[string, limiter]
+	decisions *prometheus.CounterVec
+	near      *prometheus.CounterVec
 	others    *prometheus.CounterVec
 	waits     *prometheus.HistogramVec
 	lost      *prometheus.CounterVec
+	calls     *prometheus.HistogramVec
 	failures  *prometheus.CounterVec
 	refusals  *prometheus.CounterVec
+	limit     *prometheus.GaugeVec
+	remaining *prometheus.GaugeVec
 	pauses    *prometheus.HistogramVec
 	slowdowns *prometheus.CounterVec
 	lifts     *prometheus.CounterVec
@@ -34,16 +38,16 @@ type Collector struct {
 // New returns a Collector without series.
 func New() *Collector {
 	c := new(Collector)
-	c.resolved.decisions = c.counter("weir_decisions_total", "Decisions.", "limiter", "limit", "result", "source")
-	c.resolved.near = c.counter("weir_near_limit_total", "Calls that were admitted with at most 20 % of the limit left.", "limiter", "limit")
+	c.decisions = c.counter("weir_decisions_total", "Decisions.", "limiter", "limit", "result", "source")
+	c.near = c.counter("weir_near_limit_total", "Calls that were admitted with at most 20 % of the limit left.", "limiter", "limit")
 	c.others = c.counter("weir_other_limits_total", "Decisions on keys that also count under limits which the call does not name.", "limiter")
 	c.waits = c.histogram("weir_wait_duration_seconds", "Time from a call to the end of its wait.", instruments.WaitBuckets, "limiter", "result")
 	c.lost = c.counter("weir_leases_lost_total", "Calls in flight that are not counted any more.", "limiter")
-	c.resolved.calls = c.histogram("weir_store_duration_seconds", "Time that calls of the store took.", instruments.StoreBuckets, "limiter", "operation", "source", "result")
+	c.calls = c.histogram("weir_store_duration_seconds", "Time that calls of the store took.", instruments.StoreBuckets, "limiter", "operation", "source", "result")
 	c.failures = c.counter("weir_store_errors_total", "Calls of the store that failed.", "limiter", "operation")
 	c.refusals = c.counter("weir_upstream_refusals_total", "Requests that the upstream refused because of its limits.", "limiter", "status", "said")
-	c.resolved.limit = c.gauge("weir_upstream_limit", "Units of the upstream's full budget, by the last response.", "limiter", "budget")
-	c.resolved.remaining = c.gauge("weir_upstream_remaining", "Units left of the upstream's budget, by the last response.", "limiter", "budget")
+	c.limit = c.gauge("weir_upstream_limit", "Units of the upstream's full budget, by the last response.", "limiter", "budget")
+	c.remaining = c.gauge("weir_upstream_remaining", "Units left of the upstream's budget, by the last response.", "limiter", "budget")
 	c.pauses = c.histogram("weir_pause_duration_seconds", "Length of the pauses that were set.", instruments.PauseBuckets, "limiter", "by")
 	c.slowdowns = c.counter("weir_slowdowns_total", "Rates that were lowered.", "limiter", "by")
 	c.lifts = c.counter("weir_lifts_total", "Pauses and lower rates that were lifted before they ended.", "limiter", "by")
@@ -55,7 +59,7 @@ func New() *Collector {
 	c.inFlight = prometheus.NewDesc("weir_in_flight", "Leases that this process holds.", []string{"limiter"}, nil)
 	c.state = prometheus.NewDesc("weir_fallback_state", "0: the primary store decides, 1: it is away, 2: it is probed.", []string{"store"}, nil)
 	c.away = prometheus.NewDesc("weir_fallback_away_seconds", "Time since the primary store went away. 0 while it is there.", []string{"store"}, nil)
-	c.limiters = instruments.NewSeries(0, c.resolved.limiter, nil)
+	c.limiters = instruments.NewSeries(0, c.limiter, nil)
 	return c
 }
 

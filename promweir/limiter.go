@@ -9,33 +9,23 @@ import (
 	"github.com/goweir/weir/internal/instruments"
 )
 
-// vectors are the vectors with series that are resolved once: a decision looks up no
-// labels.
-type vectors struct {
-	decisions *prometheus.CounterVec
-	near      *prometheus.CounterVec
-	limit     *prometheus.GaugeVec
-	remaining *prometheus.GaugeVec
-	calls     *prometheus.HistogramVec
-}
-
-// limiter holds the resolved series of one limiter.
+// limiter holds the resolved series of one limiter: a decision looks up no labels.
 type limiter struct {
-	of      *vectors
+	of      *Collector
 	name    string
 	takes   [8]atomic.Pointer[prometheus.Observer] // answered ones, by source
 	limits  *instruments.Series[weir.Limit, limit]
-	budgets *instruments.Series[string, budget]
+	budgets *instruments.Series[string, string] // the names that have series
 }
 
 // limiter returns the series of a limiter.
-func (v *vectors) limiter(name string) *limiter {
+func (c *Collector) limiter(name string) *limiter {
 	return &limiter{
-		of: v, name: name,
+		of: c, name: name,
 		limits: instruments.NewSeries(instruments.MaxLimits, func(l weir.Limit) *limit {
-			return &limit{of: v, limiter: name, policy: l.Policy()}
-		}, func() *limit { return &limit{of: v, limiter: name, policy: "other"} }),
-		budgets: instruments.NewSeries(instruments.MaxBudgets, func(b string) *budget { return &budget{v, name, b} }, nil),
+			return &limit{of: c, limiter: name, policy: l.Policy()}
+		}, func() *limit { return &limit{of: c, limiter: name, policy: "other"} }),
+		budgets: instruments.NewSeries(instruments.MaxBudgets, func(b string) *string { return &b }, nil),
 	}
 }
 
@@ -59,7 +49,7 @@ func (l *limiter) called(e *weir.Event) {
 
 // limit holds the resolved series of one limit.
 type limit struct {
-	of              *vectors
+	of              *Collector
 	limiter, policy string
 	near            atomic.Pointer[prometheus.Counter]
 	decisions       [8][8]atomic.Pointer[prometheus.Counter] // by reason and source
@@ -82,20 +72,4 @@ func (l *limit) decided(e *weir.Event) {
 		l.near.Store(&made)
 	}
 	(*l.near.Load()).Inc()
-}
-
-// budget is a budget of an upstream.
-type budget struct {
-	of            *vectors
-	limiter, name string
-}
-
-// told sets the series of a budget. -1 is a value that the response does not name.
-func (b *budget) told(limit, remaining int64) {
-	if limit >= 0 {
-		b.of.limit.WithLabelValues(b.limiter, b.name).Set(float64(limit))
-	}
-	if remaining >= 0 {
-		b.of.remaining.WithLabelValues(b.limiter, b.name).Set(float64(remaining))
-	}
 }

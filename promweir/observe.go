@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/instruments"
 	"github.com/goweir/weir/retry"
@@ -37,8 +39,9 @@ func (c *Collector) Observe(_ context.Context, e weir.Event) {
 	case weir.EventRefusal:
 		c.refusals.WithLabelValues(e.Scope, instruments.Status(e.Status), instruments.Said(&e)).Inc()
 	case weir.EventBudget:
-		if b := c.limiters.Get(e.Scope).budgets.Get(instruments.Clean(e.Budget.Name)); b != nil {
-			b.told(e.Budget.Limit, e.Budget.Remaining)
+		if name := c.limiters.Get(e.Scope).budgets.Get(instruments.Clean(e.Budget.Name)); name != nil {
+			told(c.limit, e.Scope, *name, e.Budget.Limit)
+			told(c.remaining, e.Scope, *name, e.Budget.Remaining)
 		}
 	case weir.EventPaused:
 		c.pauses.WithLabelValues(e.Scope, instruments.Clean(e.By)).Observe(e.Pause.Seconds())
@@ -62,4 +65,11 @@ func (c *Collector) Retried(limiter string) func(*http.Request, retry.Attempt) {
 	}
 	counter := c.retries.WithLabelValues(instruments.Clean(limiter))
 	return func(*http.Request, retry.Attempt) { counter.Inc() }
+}
+
+// told sets the gauge of a budget. -1 is a value that the response does not name.
+func told(to *prometheus.GaugeVec, limiter, budget string, units int64) {
+	if units >= 0 {
+		to.WithLabelValues(limiter, budget).Set(float64(units))
+	}
 }
