@@ -77,7 +77,7 @@ func (l Limit) Stretch(margin time.Duration) Limit {
 	return l
 }
 
-// Max returns the most units one call can take at once: the burst of a GCRA
+// Max returns the maximum number of units of one call: the burst of a GCRA
 // limit, the rate of a window. A larger cost never fits.
 func (l Limit) Max() int64 { return store.Limit(l).Max() }
 

@@ -92,14 +92,14 @@ func (l *Limiter) unmade() string {
 }
 
 // Allow reports whether one unit of key may be used now, and takes it if so. A refusal
-// is a Decision, not an error. An error is a failure of the store ([ErrStore]), a wrong
-// key, or the end of ctx.
+// is a Decision, not an error. An error is a failure of the store ([ErrStore]), an empty
+// key ([ErrNoKey]), or the end of ctx.
 func (l *Limiter) Allow(ctx context.Context, key string) (d Decision, err error) {
 	err = l.allow(ctx, key, 1, &d)
 	return d, err
 }
 
-// AllowN is Allow for a cost. A cost of 0 looks without taking.
+// AllowN is Allow for a cost. A cost of 0 looks without taking, one below 0 is a *[ConfigError].
 func (l *Limiter) AllowN(ctx context.Context, key string, cost int64) (d Decision, err error) {
 	err = l.allow(ctx, key, cost, &d)
 	return d, err
@@ -119,7 +119,7 @@ func (l *Limiter) AllowLimits(ctx context.Context, key string, cost int64, limit
 }
 
 // Peek returns the state of key and takes nothing: Allowed is always true, and
-// Remaining and ResetAfter are the state.
+// Remaining and ResetAfter are the state. A paused key has no units remaining.
 func (l *Limiter) Peek(ctx context.Context, key string) (Decision, error) {
 	return l.AllowN(ctx, key, 0)
 }
