@@ -72,6 +72,8 @@ func newSimulate() *cobra.Command {
 	f.BoolVar(&s.chart, "chart", false, "print charts too")
 	f.StringVar(&s.svg, "svg", "", "write a chart to this file")
 	f.StringVar(&s.title, "title", "", "title of the SVG chart")
+	c.MarkFlagsMutuallyExclusive("log", "pattern")
+	c.MarkFlagsMutuallyExclusive("log", "duration")
 	return c
 }
 

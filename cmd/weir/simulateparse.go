@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,7 +61,7 @@ func parseLimit(flag, text string) (l weir.Limit, kind string, err error) {
 			err = l.Validate()
 		}
 	} else if kind == outbound && l.Burst > 0 {
-		err = errFlag(flag, text, "no burst with outbound")
+		err = errors.New("no burst with outbound")
 	}
 	if err != nil {
 		return l, "", errFlag(flag, text, wantLimit+" ("+err.Error()+")")
