@@ -94,18 +94,24 @@ func version() string {
 }
 
 // doubleDashes lets -redis stand for --redis, as package flag does, and so for each flag
-// of the commands.
+// of the commands. It leaves values alone.
 func doubleDashes(root *cobra.Command, args []string) []string {
+	all := new(cobra.Command).Flags()
+	for _, c := range root.Commands() {
+		all.AddFlagSet(c.Flags())
+	}
 	args = slices.Clone(args)
-	for i, arg := range args {
-		if arg == "--" {
-			break
+	for i := 0; i < len(args) && args[i] != "--"; i++ {
+		name, _, set := strings.Cut(args[i], "=")
+		flag := all.Lookup(strings.TrimLeft(name, "-"))
+		if flag == nil || name == flag.Name {
+			continue
 		}
-		name, _, _ := strings.Cut(arg, "=")
-		name, dashed := strings.CutPrefix(name, "-")
-		known := func(c *cobra.Command) bool { return c.Flags().Lookup(name) != nil }
-		if dashed && len(name) > 1 && slices.ContainsFunc(root.Commands(), known) {
-			args[i] = "-" + arg
+		if name == "-"+flag.Name {
+			args[i] = "-" + args[i]
+		}
+		if !set && flag.NoOptDefVal == "" {
+			i++ // The next argument is the value.
 		}
 	}
 	return args
