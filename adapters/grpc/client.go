@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/line"
 )
 
 // ClientConfig configures [NewClient].
@@ -161,8 +162,6 @@ func (c *Client) wait(ctx context.Context, cc *grpc.ClientConn, method string) (
 const (
 	// heedTimeout bounds the call of the store that pauses a key.
 	heedTimeout = time.Second
-	// linger is the maximum time that a caller waits for that call.
-	linger = 20 * time.Millisecond
 	// maxPauses is the maximum number of such calls in the background. Callers make more calls
 	// themselves, and wait for them.
 	maxPauses = 512
@@ -189,10 +188,7 @@ func (c *Client) heed(ctx context.Context, key string, err error) {
 		defer func() { <-c.lanes }()
 		c.pause(ctx, key, d)
 	}()
-	select {
-	case <-done:
-	case <-time.After(linger):
-	}
+	line.Linger(done)
 }
 
 // pause pauses the key, within heedTimeout. A panic of the store would end the program.
