@@ -4,10 +4,16 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/goweir/weir/internal/inspect"
+	"github.com/goweir/weir/store"
 )
 
 var update = flag.Bool("update", false, "write golden files anew")
@@ -87,5 +93,30 @@ func TestPageIsSelfContained(t *testing.T) {
 	}
 	if !strings.Contains(text, "The MIT License (MIT)") || !strings.Contains(text, "uPlot (v1.6.32)") {
 		t.Error("uPlot or its license is missing")
+	}
+}
+
+// TestBusyKeys: a key is busy while its units are used or its calls are in flight.
+func TestBusyKeys(t *testing.T) {
+	t.Parallel()
+	limit := func(used int64) []inspect.Limit {
+		return []inspect.Limit{{Limit: store.Limit{Rate: 10, Period: time.Minute}, Used: used}}
+	}
+	read := reading{keys: []*inspect.Key{
+		{Limiter: "api", Key: "unused", Limits: limit(0)},
+		{Limiter: "api", Key: "none"},
+		{Limiter: "github", Key: "in flight, and no state", Stored: "a", InFlight: 4},
+		{Limiter: "github", Key: "in flight, and unused", Stored: "b", InFlight: 1, Limits: limit(0)},
+		{Limiter: "api", Key: "used", Limits: limit(9)},
+	}}
+	read.index()
+	rows := (&tables{names: namer{plain: true}}).busy(view{reading: &read}, read.keys)
+	var got []string
+	for _, r := range rows {
+		got = append(got, fmt.Sprint(r.Key, ": ", len(r.Limits), " limits, ", r.InFlight))
+	}
+	want := []string{"used: 1 limits, 0", "in flight, and no state: 0 limits, 4", "in flight, and unused: 1 limits, 1"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

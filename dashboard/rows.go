@@ -130,9 +130,9 @@ func (t *tables) busy(v view, keys []*inspect.Key) []busyRow {
 	}
 	uses := make([]use, 0, len(keys))
 	for _, k := range keys {
-		if l := k.Busiest(); l != nil && (l.Used > 0 || k.InFlight > 0) {
+		if share := k.Busiest().Share(); share > 0 || k.InFlight > 0 {
 			limiter, key := textsOf(k)
-			uses = append(uses, use{k, l.Share(), t.here[fullKey{limiter, key}]})
+			uses = append(uses, use{k, share, t.here[fullKey{limiter, key}]})
 		}
 	}
 	slices.SortFunc(uses, func(a, b use) int {
