@@ -1,7 +1,7 @@
 // The page's tiles, charts and panels, and the sentences of those that are empty.
 
 let frame = null;
-const useHook = 'Pass the dashboard as `Hook` in `weir.Config` to see decisions, upstream budgets and events of this process. It has had no event so far.';
+const useHook = 'Mounted in your own process, with its `Observe` as `Hook` in `weir.Config`, the dashboard also shows decisions, upstream budgets and events. This process has had no event so far.';
 const useRedis = 'Set `dashboard.Config.Client` to see paused keys, busy keys and waiting calls of all processes, from Redis.';
 
 const limiterColumn = { head: 'Limiter', kind: 'limiter', cell: (_, r) => r.limiter };
