@@ -37,7 +37,7 @@ func (s *simulation) print(out io.Writer, reports []simulate.Report, log *simula
 	}
 	// A bytes.Buffer never fails.
 	_ = w.Flush()
-	fmt.Fprintf(&b, "\nWORST: most calls of one key in any %s.\n", inspect.Span(reports[len(reports)-1].Window))
+	fmt.Fprintf(&b, "\nWORST: most calls of one key in any %s.\n", window(reports))
 	if provider {
 		fmt.Fprintf(&b, "429s: refused by the provider. USED: share of its rate in use.\n")
 	}
@@ -48,6 +48,16 @@ func (s *simulation) print(out io.Writer, reports []simulate.Report, log *simula
 	}
 	_, err := out.Write(b.Bytes())
 	return err
+}
+
+// window names the intervals of Report.Worst.
+func window(reports []simulate.Report) string {
+	for i := range reports {
+		if reports[i].Window != reports[0].Window {
+			return "interval as long as the limit's period"
+		}
+	}
+	return inspect.Span(reports[0].Window).String()
 }
 
 // printTraffic describes the calls.

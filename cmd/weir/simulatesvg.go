@@ -43,7 +43,7 @@ func (s *simulation) draw(reports []simulate.Report) string {
 	}
 	p.x = svg.NewScale([]float64{float64(longest) * p.step.Seconds()}, svgWidth-svgLeft-svgRight)
 	p.y = svg.NewScale(most, stripHeight)
-	p.legend(svgLeft, reports[len(reports)-1].Window)
+	p.legend(svgLeft, window(reports))
 	for i := range reports {
 		p.strip(float64(svgTop+i*(stripHeight+stripGap)), &reports[i], &lines[i])
 	}
@@ -74,12 +74,12 @@ func (p *picture) bar(b simulate.Bin) (ok, refused int64) {
 	return b.Admitted, b.Refused
 }
 
-func (p *picture) legend(x float64, window time.Duration) {
+func (p *picture) legend(x float64, window string) {
 	ok, refused := "leave", "refused"
 	if p.provider {
 		ok, refused = "admitted by the provider", "refused by the provider"
 	}
-	items := []struct{ text, colour string }{{ok, svg.Strong}, {refused, svg.Alarm}, {"most calls in any " + inspect.Span(window).String(), svg.Pale}}
+	items := []struct{ text, colour string }{{ok, svg.Strong}, {refused, svg.Alarm}, {"most calls in any " + window, svg.Pale}}
 	if p.provider {
 		items = items[:2]
 	}
