@@ -65,7 +65,11 @@ func TestDoctor(t *testing.T) {
 			t.Parallel()
 			server := redistest.Start(t)
 			seed(t, server)
-			got := runOn(t.Context(), test.plant(t, server), "doctor", "--json")
+			url, query, more := strings.Cut(test.plant(t, server), "?")
+			if url += patience; more {
+				url += "&" + query
+			}
+			got := runOn(t.Context(), url, "doctor", "--json")
 			var list struct {
 				Findings []struct{ Level, Name, What, Remedy string }
 			}
