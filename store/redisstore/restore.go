@@ -9,7 +9,7 @@ import (
 )
 
 // Restore implements [store.Restorer] with one EVALSHA. For spent units, a key of the ID
-// remembers for ten minutes which units were added.
+// remembers which units were added, while they count and for ten minutes at most.
 func (s *Store) Restore(ctx context.Context, m store.Memory) (lost bool, err error) {
 	if err := m.Validate(); err != nil {
 		return false, err

@@ -36,16 +36,17 @@ local back = math.max(spent_at - 5000 - now, 0)
 ahead = ahead - back
 -- Spent units of an ID only grow, so those added before are not added again.
 if id ~= '' and not (k.restored == 0 and spent_at > 0 and spent_at < k.born) then
-  local mark, i, list = redis.call('GET', KEYS[3]) or '', 1, {}
+  local mark, i, list, over = redis.call('GET', KEYS[3]) or '', 1, {}, now + 1000
   for _, l in ipairs(limits) do
     local S, x, y, z, ends = spent[l], string.match(mark, '^(%d+)%.(%d+)%.(%d+),?()', i)
     S.x, S.y, S.z, i = (x or 0) + 0, (y or 0) + 0, (z or 0) + 0, ends or #mark + 1
+    over = math.max(over, S[1] + 2 * l.p) -- They count no more then.
     adds = adds or S[1] > S.x or S[2] > S.y or ahead > now
     list[#list + 1] = string.format('%d.%d.%d', S[1], S[2], S[3])
     local by = back > 0 and (l.kind == 'a' or l.kind == 'c') and math.max(S[1] - now + now % l.p, 0) or back
     S[1], S.x = S[1] - by, S.x - by
   end
-  if adds then redis.call('SET', KEYS[3], table.concat(list, ','), 'PX', 600000) end
+  if adds then redis.call('SET', KEYS[3], table.concat(list, ','), 'PX', math.min(math.ceil((over - now) / 1000), 600000)) end
 end
 if not lost and not adds then
   if k.shifted then F.write(k) end
