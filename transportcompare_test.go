@@ -52,12 +52,11 @@ func TestWhatIsSaidIsCompared(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		limits []weir.Limit
-		change func(*weir.TransportConfig)
-		said   http.Header
-		n      int
-		least  time.Duration
-		most   time.Duration
+		limits      []weir.Limit
+		change      func(*weir.TransportConfig)
+		said        http.Header
+		n           int
+		least, most time.Duration
 	}{
 		"the same limit": {
 			limits: []weir.Limit{weir.Per(900, 15*time.Minute)}, n: 50,
@@ -114,6 +113,18 @@ func TestWhatIsSaidIsCompared(t *testing.T) {
 		"the same limit, ours stretched, beside a limit of a day": {
 			limits: []weir.Limit{weir.PerSecond(10).Stretch(100 * time.Millisecond), weir.PerDay(1000)}, n: 30, most: 3 * time.Second,
 			said: headers("RateLimit-Policy", `"s";q=10;w=1`, "RateLimit", `"s";r=9;t=1`),
+		},
+		"the same limit, of which others have used most": {
+			limits: []weir.Limit{weir.PerHour(1000)}, n: 8, least: 36 * time.Second, most: 40 * time.Second,
+			said: headers("X-RateLimit-Limit", "1000", "X-RateLimit-Remaining", "100", "X-RateLimit-Reset", "946685400"),
+		},
+		"the longer limit, of which others have used most": {
+			limits: []weir.Limit{weir.PerSecond(10), weir.PerHour(1000)}, n: 8, least: 36 * time.Second, most: 40 * time.Second,
+			said: headers("X-RateLimit-Limit", "1000", "X-RateLimit-Remaining", "100", "X-RateLimit-Reset", "946685400"),
+		},
+		"the longer limit, of which others have used all": {
+			limits: []weir.Limit{weir.PerSecond(10), weir.PerHour(1000)}, n: 2, least: 10 * time.Minute, most: 11 * time.Minute,
+			said: headers("X-RateLimit-Limit", "1000", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "946685400"),
 		},
 		"less than is left, by a comma": {
 			limits: []weir.Limit{weir.PerMinute(1200)}, n: 50,

@@ -50,7 +50,7 @@ func (t *listener) heed(req *http.Request, booked []booking, resp *http.Response
 	bookings := two[:0]
 	for i := range booked {
 		b := &booked[i]
-		bookings = append(bookings, heed.Booking{Level: &b.heeds, At: b.grant.at, Remaining: b.grant.remaining, Gap: b.grant.gap})
+		bookings = append(bookings, heed.Booking{Level: &b.heeds, At: b.grant.at, Remaining: b.grant.remaining, Charges: b.grant.charges, Gap: b.grant.gap})
 	}
 	view := heed.Compare(&signal, budgets, bookings)
 	if at := &booked[view.Target]; signal.Refused {

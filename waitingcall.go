@@ -49,6 +49,7 @@ type grant struct {
 	at        store.Instant // when it came
 	gap       time.Duration // advertised by an upstream; 0: none
 	remaining int64
+	charges   []store.ChargeState
 	lease     *flight.Lease // nil: none
 }
 
@@ -131,7 +132,7 @@ func (c *waitingCall) askForLease(ctx context.Context) (d store.Decision, err er
 
 // grant returns the slot of the last decision, and the lease.
 func (c *waitingCall) grant() grant {
-	g := grant{receipt: c.d.Receipt, at: c.d.At, gap: c.d.Gap, remaining: c.d.Remaining}
+	g := grant{receipt: c.d.Receipt, at: c.d.At, gap: c.d.Gap, remaining: c.d.Remaining, charges: c.d.Charges}
 	if c.claim != nil {
 		g.lease = c.claim.Lease
 	}

@@ -17,7 +17,8 @@ type Level struct {
 // Booking is a request's slot on a level.
 type Booking struct {
 	*Level
-	At        store.Instant // the instant of the grant
-	Remaining int64         // units left at the grant
-	Gap       time.Duration // between two units, by an earlier brake; 0: none
+	At        store.Instant       // the instant of the grant
+	Remaining int64               // units left at the grant, of the limit with the smallest share left
+	Charges   []store.ChargeState // of each of several limits
+	Gap       time.Duration       // between two units, by an earlier brake; 0: none
 }

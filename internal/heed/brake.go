@@ -39,7 +39,7 @@ func (v *View) Brake() (b store.Brake, news bool) {
 			pause = min(pause, s.Reset) // The rest is about another budget or another matter.
 		}
 		b.Pause, b.Slack, news = pause, min(pause/slackPart, maxSlack), true
-		if s.Refused && v.Again {
+		if s.Refused && v.again {
 			b.Cut = v.cut(s.Pause)
 		}
 	case s.Refused:

@@ -30,6 +30,15 @@ func gapped(b heed.Booking, gap time.Duration) heed.Booking {
 	return b
 }
 
+// left returns a booking with so many units left of each limit. The first is the tightest.
+func left(b heed.Booking, units ...int64) heed.Booking {
+	b.Remaining = units[0]
+	for _, n := range units {
+		b.Charges = append(b.Charges, store.ChargeState{Remaining: n})
+	}
+	return b
+}
+
 func counting(u heed.Unit, b heed.Booking) heed.Booking {
 	b.Level.Unit = u
 	return b
@@ -104,6 +113,25 @@ func TestWhatRealAPIsSay(t *testing.T) {
 			status: 200, said: headers("X-RateLimit-Limit", "5000", "X-RateLimit-Remaining", "100", "X-RateLimit-Reset", "1777637000"),
 			bookings: []heed.Booking{on(perHour(5000))}, doubtful: true,
 			want: store.Brake{Tell: true, Gap: 2 * time.Second, GapFor: 200 * time.Second},
+		},
+		"others have used up the hour, and of ours a second is tighter": {
+			status: 200, said: headers("X-RateLimit-Limit", "1000", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "600"),
+			bookings: []heed.Booking{left(on(perSecond(10).By(store.SlidingWindow), perHour(1000).By(store.SlidingWindow)), 1, 990)}, doubtful: true,
+			want: store.Brake{Pause: 10 * time.Minute, Slack: slack},
+		},
+		"others have used most of the hour, and of ours a second is tighter": {
+			status: 200, said: headers("X-RateLimit-Limit", "1000", "X-RateLimit-Remaining", "100", "X-RateLimit-Reset", "600"),
+			bookings: []heed.Booking{left(on(perSecond(10), perHour(1000).By(store.SlidingWindow)), 1, 990)}, doubtful: true,
+			want: store.Brake{Tell: true, Gap: 6 * time.Second, GapFor: 10 * time.Minute},
+		},
+		"the hour is used up, and ours knows": {
+			status: 200, said: headers("X-RateLimit-Limit", "1000", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "600"),
+			bookings: []heed.Booking{left(on(perSecond(10).By(store.SlidingWindow), perHour(1000).By(store.SlidingWindow)), 0, 4)},
+		},
+		"others have used up the hour while ours is slow": {
+			status: 200, said: headers("X-RateLimit-Limit", "1000", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "600"),
+			bookings: []heed.Booking{gapped(left(on(perHour(1000).By(store.SlidingWindow)), 0), 6*time.Second)},
+			want:     store.Brake{Pause: 10 * time.Minute, Slack: slack, Tell: true},
 		},
 		"GitHub: as many are under way": {
 			status: 200, said: headers("X-RateLimit-Limit", "5000", "X-RateLimit-Remaining", "100", "X-RateLimit-Reset", "1777637000"),
@@ -334,7 +362,8 @@ func TestWhatRealAPIsSay(t *testing.T) {
 			reader := heed.Reader(new(upstream.Reader), reads)
 			signal := reader.Read(&http.Response{StatusCode: c.status, Header: c.said}, now)
 			view := heed.Compare(&signal, nil, c.bookings)
-			view.UnderWay, view.Again = c.underWay, c.again
+			view.UnderWay = c.underWay
+			view.SetAgain(c.again)
 			if brake, news := view.Brake(); brake != c.want || news != (c.want != store.Brake{}) {
 				t.Errorf("brake %+v, news: %v; want %+v", brake, news, c.want)
 			}

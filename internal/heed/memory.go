@@ -32,6 +32,7 @@ type Shard struct {
 		key       string
 		at        store.Instant
 		remaining int64
+		charges   []store.ChargeState
 		busy      bool // a look is under way, at any key of the shard
 	}
 }
@@ -100,7 +101,7 @@ func (s *Shard) Brake(key string, v View) (b store.Brake, news bool) {
 	if at > 0 && at <= told.at && key == told.key {
 		v.booking.Gap, v.late = told.gap, true
 	}
-	v.Again = v.signal.Refused && !v.signal.Cause.Concurrent && v.signal.Pause > 0 && s.again(key, min(v.signal.Pause, most), v.booking.Limits)
+	v.again = v.signal.Refused && !v.signal.Cause.Concurrent && v.signal.Pause > 0 && s.again(key, min(v.signal.Pause, most), v.booking.Limits)
 	if b, news = v.Brake(); b.Tell {
 		told.key, told.at, told.gap = key, at, b.Gap
 	}
@@ -133,23 +134,22 @@ func (s *Shard) Clears(key string, granted store.Instant, view *View, look func(
 	if last.busy {
 		return false
 	}
-	at, remaining := store.Instant(0), int64(0)
+	var d store.Decision
 	defer func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.looked.busy = false; at > 0 {
-			s.looked.key, s.looked.at, s.looked.remaining = key, at, remaining
+		if s.looked.busy = false; d.At > 0 {
+			s.looked.key, s.looked.at, s.looked.remaining, s.looked.charges = key, d.At, d.Remaining, d.Charges
 		}
 	}()
 	if last.key == key && granted > 0 && last.at >= granted {
-		if view.Remaining = min(view.Remaining, last.remaining); !view.Doubtful() {
+		if view.Remaining = min(view.Remaining, view.left(last.remaining, last.charges)); !view.Doubtful() {
 			return true
 		}
 	}
-	d, err := look()
-	if err == nil {
-		at, remaining = d.At, d.Remaining
-		view.Remaining = min(view.Remaining, remaining)
+	if now, err := look(); err == nil {
+		d = now
+		view.Remaining = min(view.Remaining, view.left(d.Remaining, d.Charges))
 	}
 	return true
 }

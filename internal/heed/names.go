@@ -1,6 +1,7 @@
 package heed
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/goweir/weir/upstream"
@@ -21,15 +22,7 @@ func refuser(s *upstream.Signal, budgets []upstream.Budget, bookings []Booking) 
 		}
 	}
 	last := len(bookings) - 1
-	switch c.Scope {
-	case "":
-		return 0, false
-	case "global":
-		return last, true
-	case "tenant":
-		return min(max(last-1, 1), last), true
-	}
-	return 0, true
+	return map[string]int{"global": last, "tenant": min(max(last-1, 1), last)}[c.Scope], c.Scope != ""
 }
 
 // byName returns the index of the booking whose limiter has a name; -1: none. A budget
@@ -41,11 +34,8 @@ func byName(name string, budgets []upstream.Budget, bookings []Booking) int {
 		if !endsIn(limiter, name) || found >= 0 && len(limiter) >= len(bookings[found].Name) {
 			continue
 		}
-		longer := false
-		for j := range budgets {
-			longer = longer || len(budgets[j].Name) > len(name) && endsIn(limiter, budgets[j].Name)
-		}
-		if !longer {
+		longer := func(b upstream.Budget) bool { return len(b.Name) > len(name) && endsIn(limiter, b.Name) }
+		if !slices.ContainsFunc(budgets, longer) {
 			found = i
 		}
 	}

@@ -35,11 +35,7 @@ func Reader(r *upstream.Reader, all Unit) *upstream.Reader {
 	if r.Skip != nil || all == Any {
 		return r
 	}
-	words := costWords
-	if all == Costs {
-		words = requestWords
-	}
-	own := *r
+	words, own := map[Unit][]string{Requests: costWords, Costs: requestWords}[all], *r
 	own.Skip = func(name string) bool { return hasWord(name, words) }
 	return &own
 }

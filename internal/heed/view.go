@@ -11,18 +11,17 @@ import (
 type View struct {
 	// Target is the index of the booking whose key the brake is for.
 	Target int
-	// Remaining is the number of units left on the target. A look at the store may
-	// lower it after View said Doubtful.
+	// Remaining is the number of units left on the target, of the limit that the budget is,
+	// or else of the tightest. A look at the store may lower it after View said Doubtful.
 	Remaining int64
 	// UnderWay is the number of other requests of the target's key that the upstream
 	// may have counted since the grant. Compare leaves it 0.
 	UnderWay int64
-	// Again: the key was refused before, and its pause has just ended.
-	Again bool
 
 	signal   upstream.Signal
 	booking  Booking
 	ours     bool // the signal's budget is a limit of the target, and nothing is left of it
+	again    bool // the key was refused before, and its pause has just ended
 	second   bool // another budget says at which pace the target goes: this one pauses alone
 	late     bool // a response to a later request advertised the booking's Gap
 	compared comparison
@@ -53,7 +52,19 @@ var none = upstream.Budget{Limit: -1, Remaining: -1, Reset: -1}
 
 func newView(s *upstream.Signal, bookings []Booking, at int, ours bool) View {
 	b := &bookings[at]
-	return View{Target: at, Remaining: b.Remaining, signal: *s, booking: *b, ours: ours && s.Remaining == 0, compared: compare(s, bookings, b)}
+	v := View{Target: at, signal: *s, booking: *b, ours: ours && s.Remaining == 0, compared: compare(s, bookings, b)}
+	v.Remaining = v.left(b.Remaining, b.Charges)
+	return v
+}
+
+// left returns the units left of the limit that the budget is, or else of the tightest.
+func (v *View) left(tightest int64, charges []store.ChargeState) int64 {
+	for i := range min(len(charges), len(v.booking.Limits)) {
+		if v.compared.same == &v.booking.Limits[i] {
+			return charges[i].Remaining
+		}
+	}
+	return tightest
 }
 
 // usedByOthers reports whether strangers have used more than half of the limit.
@@ -75,7 +86,7 @@ func (v *View) gap() time.Duration {
 		return max(c.lowered, even)
 	case c.apart, even <= c.unit+c.unit/20:
 		return 0
-	case s.Limit > 0 && v.usedByOthers():
+	case s.Limit > 0 && (v.booking.Gap > 0 || v.usedByOthers()): // A slow key has no more than a unit left.
 		return even
 	}
 	return 0
@@ -94,7 +105,7 @@ func (v *View) gapFor() time.Duration {
 // knows when the next unit is free. It is news if our window has much left.
 func (v *View) known() bool {
 	same := v.compared.same
-	return same != nil && same.Algorithm == store.SlidingWindow && v.Remaining-v.UnderWay <= same.Rate/2
+	return same != nil && same.Algorithm == store.SlidingWindow && v.booking.Gap == 0 && v.Remaining-v.UnderWay <= same.Rate/2
 }
 
 // vague reports whether the reset can't be the end of a window: more than a quarter of
