@@ -89,7 +89,11 @@ func (l *Limiter) ReserveAtMost(ctx context.Context, key string, min, max int64)
 		}
 		cost--
 		for i := range l.limits {
-			if left := d.Charge(i).Remaining; left < cost {
+			left := d.Charge(i).Remaining
+			if line.InBackground(ctx) {
+				left -= reserve(l.reserve, &l.rules[i])
+			}
+			if left < cost {
 				cost = left
 			}
 		}

@@ -324,6 +324,32 @@ func TestReserveAtMost(t *testing.T) {
 			})
 		})
 	}
+	for name, test := range map[string]struct {
+		limits []weir.Limit
+		used   int64
+		want   int64 // 0: refused
+	}{
+		"nothing used":                  {buckets(weir.PerHour(100)), 0, 100},
+		"the rest without the reserve":  {buckets(weir.PerHour(100)), 50, 30},
+		"the rest of several limits":    {[]weir.Limit{weir.PerHour(100), weir.PerDay(200)}, 50, 30},
+		"no more than the reserve left": {buckets(weir.PerHour(100)), 80, 0},
+	} {
+		t.Run("in the background, "+name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				l := onLocal(t, weir.Config{Limits: test.limits, Reserve: 20})
+				if test.used > 0 {
+					if d, err := l.AllowN(t.Context(), "key", test.used); err != nil || !d.Allowed {
+						t.Fatal(d, err)
+					}
+				}
+				r, d, err := l.ReserveAtMost(weir.InBackground(t.Context()), "key", 1, 500)
+				if err != nil || d.Allowed != (test.want > 0) || d.Allowed && r.Cost() != test.want {
+					t.Errorf("%+v, %v, %v; want %d", r, d, err, test.want)
+				}
+			})
+		})
+	}
 	l := onLocal(t, weir.Config{Limits: buckets(weir.PerHour(100))})
 	for _, bounds := range [][2]int64{{0, 5}, {-1, 5}, {6, 5}} {
 		if _, _, err := l.ReserveAtMost(t.Context(), "key", bounds[0], bounds[1]); !errors.Is(err, weir.ErrConfig) {
