@@ -95,28 +95,15 @@ func (b *booking) brakeLater(ctx context.Context, view heed.View) <-chan struct{
 // conclude ends the leases of a request with an outcome and settles its real costs:
 // now, or when the response's body has ended.
 func conclude(req *http.Request, booked []booking, resp *http.Response, err error) {
-	counts, held := false, false
-	var two [2]<-chan struct{}
-	settles := two[:0]
-	for i := range booked {
-		b := &booked[i]
-		switch {
-		case b.grant.lease == nil && b.Settle == nil: // as most often
-		case err != nil:
-			b.grant.lease.Release()
-			if b.Settle != nil && httpbody.NeverSent(err) { // Without a connection it cost nothing.
-				settles = append(settles, b.settle(req.Context(), 0))
-			}
-		default:
-			settling, known := b.settleBy(req.Context(), resp, nil)
-			settles = append(settles, settling)
-			counts = counts || b.Settle != nil && !known
-			held = held || b.grant.lease.Held()
+	if err != nil {
+		release(booked)
+		if httpbody.NeverSent(err) { // Without a connection it cost nothing.
+			settle(req.Context(), booked, func(SettleFunc) (int64, bool) { return 0, true })
 		}
+		return
 	}
-	if len(settles) > 0 { // A call of Linger costs 5 % of a request that is not settled.
-		line.Linger(settles...)
-	}
+	counts := settle(req.Context(), booked, func(cost SettleFunc) (int64, bool) { return cost(resp, nil) })
+	held := slices.ContainsFunc(booked, func(b booking) bool { return b.grant.lease.Held() })
 	if counts || held {
 		concludeLater(req.Context(), slices.Clone(booked), resp, counts) // The response may outlive the request.
 	}
@@ -132,13 +119,7 @@ func concludeLater(ctx context.Context, booked []booking, resp *http.Response, c
 	httpbody.OnEnd(resp, counts, func(end *httpbody.End) {
 		stop()
 		release(booked)
-		var two [2]<-chan struct{}
-		settles := two[:0]
-		for i := range booked {
-			settling, _ := booked[i].settleBy(ctx, resp, (*BodyEnd)(end))
-			settles = append(settles, settling)
-		}
-		line.Linger(settles...)
+		settle(ctx, booked, func(cost SettleFunc) (int64, bool) { return cost(resp, (*BodyEnd)(end)) })
 	})
 }
 
@@ -149,17 +130,26 @@ func release(booked []booking) {
 	}
 }
 
-// settleBy settles the cost if the response tells it, and the end of its body unless
-// that is nil. The first cost that is known counts.
-func (b *booking) settleBy(ctx context.Context, resp *http.Response, end *BodyEnd) (settling <-chan struct{}, known bool) {
-	if b.Settle == nil || b.settled {
-		return nil, b.settled
+// settle settles the costs that costOf knows, and reports whether it does not know one yet.
+// The first known cost counts.
+func settle(ctx context.Context, booked []booking, costOf func(SettleFunc) (cost int64, known bool)) (unknown bool) {
+	var two [2]<-chan struct{}
+	settles := two[:0]
+	for i := range booked {
+		b := &booked[i]
+		if b.Settle == nil || b.settled {
+			continue
+		}
+		cost, known := costOf(b.Settle)
+		if b.settled = known; known {
+			settles = append(settles, b.settle(ctx, cost))
+		}
+		unknown = unknown || !known
 	}
-	cost, known := b.Settle(resp, end)
-	if b.settled = known; known {
-		settling = b.settle(ctx, cost)
+	if len(settles) > 0 { // A call of Linger costs 5 % of a request that is not settled.
+		line.Linger(settles...)
 	}
-	return settling, known
+	return unknown
 }
 
 // settle settles the real cost, in the background: see [laters]. The estimate
