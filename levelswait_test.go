@@ -95,6 +95,34 @@ func TestWaitLevelsPausedForLonger(t *testing.T) {
 	})
 }
 
+// TestCancelAfterWaitLevels: a call that waited for one level after the other gives the units
+// of all levels back, once.
+func TestCancelAfterWaitLevels(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		narrow, wide, levels := twoLevels(t, localStore(t))
+		ctx := t.Context()
+		left := func() [2]int64 {
+			a, errA := narrow.Peek(ctx, "a")
+			b, errB := wide.Peek(ctx, "all")
+			if err := errors.Join(errA, errB); err != nil {
+				t.Error(err)
+			}
+			return [2]int64{a.Remaining, b.Remaining}
+		}
+		_, _ = weir.AllowLevels(ctx, levels...)
+		r, d, err := weir.WaitLevels(ctx, time.Hour, levels...)
+		if err != nil || !d.Allowed || left() != [2]int64{0, 99} {
+			t.Fatalf("%+v, %v, %v left", d, err, left())
+		}
+		for range 2 {
+			if err := r.Cancel(ctx); err != nil || left() != [2]int64{1, 100} {
+				t.Errorf("%v, %v left, want all", err, left())
+			}
+		}
+	})
+}
+
 // TestWaitLevelsInLine: calls of Wait and of WaitLevels with the same key, cost and
 // limits form one line. Calls with other limits form another.
 func TestWaitLevelsInLine(t *testing.T) {

@@ -52,6 +52,7 @@ func TestEveryMistakeIsToldWithLineColumnAndField(t *testing.T) {
 		"default that is a list":         {"default: [1/s]\nplans: {p: [1/s]}\n", "1:10: default: want the name of a plan, got a list"},
 		"default that is a number":       {"default: 404\nplans: {404: [1/s]}\n", "1:10: default: want the name of a plan, got the number 404"},
 		"plans without value":            {"default: p\nplans:\n", "2:7: plans: want a mapping of plans' names to lists of limits, got nothing"},
+		"no plan":                        {"default: p\nplans: {}\n", "2:8: plans: want at least one plan, got none"},
 		"plans that are a list":          {"default: p\nplans: [1/s]\n", "2:8: plans: want a mapping of plans' names to lists of limits, got a list"},
 		"plan without value":             {"default: p\nplans:\n  p:\n", "3:5: plans.p: want a list of limits, as [10/s, 1000/h], got nothing"},
 		"plan that is one limit":         {in("1/s"), "2:12: plans.p: want a list of limits, as [10/s, 1000/h], got the text \"1/s\""},

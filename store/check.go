@@ -38,12 +38,8 @@ func CheckLimits[L anyLimit](field string, limits []L) error {
 	for i := range limits {
 		limit := Limit(limits[i])
 		at := func() string { return field + "[" + strconv.Itoa(i) + "]" }
-		if err := limit.Validate(); err != nil {
-			var wrong *ConfigError
-			if errors.As(err, &wrong) {
-				return &ConfigError{Field: at() + strings.TrimPrefix(wrong.Field, "Limit"), Want: wrong.Want, Got: wrong.Got}
-			}
-			return err
+		if wrong, ok := errors.AsType[*ConfigError](limit.Validate()); ok {
+			return &ConfigError{Field: at() + strings.TrimPrefix(wrong.Field, "Limit"), Want: wrong.Want, Got: wrong.Got}
 		}
 		for j := range i {
 			other := Limit(limits[j])
@@ -55,8 +51,7 @@ func CheckLimits[L anyLimit](field string, limits []L) error {
 	return nil
 }
 
-// samePolicy reports whether two limits have one policy name. It does not
-// allocate.
+// samePolicy reports whether two limits have one policy name. It seldom allocates.
 func (l *Limit) samePolicy(other *Limit) bool {
 	named, derived := l, other
 	switch {
