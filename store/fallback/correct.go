@@ -29,35 +29,27 @@ func (r receipt) Windows() (slot int64, list []*exact.Window) {
 	return 0, nil
 }
 
-// receiptOf returns a receipt of this store, and the store that granted it.
-func (s *Store) receiptOf(verb string, of any) (r receipt, by store.Store, err error) {
+// receiptOf returns a receipt of this store.
+func receiptOf(verb string, of any) (receipt, error) {
 	r, ok := of.(receipt)
-	switch {
-	case !ok:
-		return r, nil, fmt.Errorf("fallback: %s: a receipt of type %T is not of this store", verb, of)
-	case r.primary:
-		return r, s.cfg.Primary, nil
+	if !ok {
+		return r, fmt.Errorf("fallback: %s: a receipt of type %T is not of this store", verb, of)
 	}
-	return r, s.local, nil
+	return r, nil
 }
 
 // Cancel implements [store.Canceler]. The units of a primary's grant go back to the
 // primary. While it is away, they stay used.
 func (s *Store) Cancel(ctx context.Context, of any) error {
-	r, by, err := s.receiptOf("cancel", of)
+	r, err := receiptOf("cancel", of)
 	if err != nil {
 		return err
 	}
-	c, ok := by.(store.Canceler)
-	if !ok {
+	c, ok := s.cfg.Primary.(store.Canceler)
+	if r.primary && !ok {
 		return store.ErrUnsupported
 	}
-	return s.correct(ctx, &r, func(int) int64 { return 0 }, func(ctx context.Context) error {
-		if r.parts != nil {
-			return r.parts.Cancel(ctx, c)
-		}
-		return c.Cancel(ctx, r.of)
-	})
+	return s.correct(ctx, &r, func(int) int64 { return 0 }, func(ctx context.Context) error { return c.Cancel(ctx, r.of) })
 }
 
 // Settle implements [store.Settler], by the store that granted. A local grant is
@@ -68,34 +60,27 @@ func (s *Store) Cancel(ctx context.Context, of any) error {
 //   - a local grant that the primary has been charged for: it has no booking there
 //   - the primary's own grant while it is away: it alone knows which part still counts
 func (s *Store) Settle(ctx context.Context, of any, costs ...int64) error {
-	r, by, err := s.receiptOf("settle", of)
+	r, err := receiptOf("settle", of)
 	if err != nil {
 		return err
 	}
-	settler, ok := by.(store.Settler)
-	if !ok {
+	settler, ok := s.cfg.Primary.(store.Settler)
+	if r.primary && !ok {
 		return store.ErrUnsupported
 	}
-	if r.primary {
-		costs = slices.Clone(costs) // The call may outlast its caller.
-	}
+	costs = slices.Clone(costs) // The call may outlast its caller.
 	cost, err := exact.Settled(len(r.charges), costs)
 	if err != nil {
 		return err
 	}
-	return s.correct(ctx, &r, cost, func(ctx context.Context) error {
-		if r.parts != nil {
-			return r.parts.Settle(ctx, settler, r.charges, cost)
-		}
-		return settler.Settle(ctx, r.of, costs...)
-	})
+	return s.correct(ctx, &r, cost, func(ctx context.Context) error { return settler.Settle(ctx, r.of, costs...) })
 }
 
-// correct corrects a grant in the memory, and by f in the store that granted it. The
-// primary is left out while it is away.
+// correct corrects a grant in the memory, and in the store that granted it: in the primary
+// by f, unless it is away.
 func (s *Store) correct(ctx context.Context, r *receipt, cost func(charge int) int64, f func(context.Context) error) error {
 	if !r.primary {
-		if err := f(ctx); err != nil {
+		if err := r.parts.Or(r.of, r.charges).Settle(ctx, s.local, r.charges, cost); err != nil {
 			return err
 		}
 	}

@@ -17,6 +17,14 @@ type part struct {
 	costs   []int64
 }
 
+// Or returns the parts. Without parts, one booking holds all units of the charges.
+func (p Parts) Or(booking any, charges []store.Charge) Parts {
+	if p != nil {
+		return p
+	}
+	return Parts{{booking, costs(charges)}}
+}
+
 // Cut lowers the cost of each charge that exceeds its share but fits the whole limit. It
 // returns the excess of each charge, or nil without any. The first part of a window's
 // charge is the smallest, so it may fit into an open window.
@@ -113,19 +121,9 @@ func costs(charges []store.Charge) []int64 {
 	return costs
 }
 
-// Cancel cancels the bookings, the last part first: each part is booked behind the earlier
-// ones.
-func (p Parts) Cancel(ctx context.Context, local store.Canceler) error {
-	for _, one := range slices.Backward(p) {
-		if err := local.Cancel(ctx, one.receipt); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Settle corrects the bookings of charges to their real costs, the last part first. The
-// parts may hold fewer units than the estimate. Units without a booking are not given back.
+// Settle corrects the bookings of charges to their real costs, the last part first: each part
+// is booked behind the earlier ones. The parts may hold fewer units than the estimate. Units
+// without a booking are not given back.
 func (p Parts) Settle(ctx context.Context, local store.Settler, charges []store.Charge, cost func(charge int) int64) error {
 	more := make([]int64, len(charges))
 	for i := range more {
