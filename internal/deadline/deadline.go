@@ -41,11 +41,9 @@ func Ended(ctx context.Context) error {
 	if deadline, ok := ctx.Deadline(); err != nil || !ok || time.Now().Before(deadline) {
 		return err
 	}
-	grace := time.NewTimer(endGrace)
-	defer grace.Stop()
 	select {
 	case <-ctx.Done():
-	case <-grace.C:
+	case <-time.After(endGrace):
 	}
 	return ctx.Err()
 }
@@ -55,10 +53,8 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

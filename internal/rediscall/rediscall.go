@@ -39,11 +39,9 @@ func GiveBack(ctx context.Context, f func(context.Context) error) error {
 		return err
 	case <-ctx.Done():
 	}
-	grace := time.NewTimer(Grace)
-	defer grace.Stop()
 	select {
 	case <-done:
-	case <-grace.C:
+	case <-time.After(Grace):
 	}
 	return ctx.Err()
 }

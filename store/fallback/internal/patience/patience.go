@@ -51,12 +51,10 @@ func (e *End) HeldUp(answered <-chan struct{}, grace time.Duration) bool {
 	if time.Since(e.At) < time.Millisecond {
 		return false
 	}
-	timer := time.NewTimer(grace)
-	defer timer.Stop()
 	select {
 	case <-answered:
 		return true
-	case <-timer.C:
+	case <-time.After(grace):
 		return false
 	}
 }
