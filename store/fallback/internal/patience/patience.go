@@ -10,9 +10,8 @@ import (
 // End is the end of the patience, shared by calls that start at about the same time: a
 // timer for each would cost more than the rest of a call.
 type End struct {
-	At          time.Time
-	Over        <-chan struct{} // closed at At
-	from, until time.Time       // calls that start in between share it
+	At   time.Time
+	Over <-chan struct{} // closed at At
 }
 
 // Ends keeps the latest End.
@@ -25,13 +24,15 @@ const sharing = 32
 func New(now time.Time, patience time.Duration) *End {
 	over := make(chan struct{})
 	time.AfterFunc(patience, func() { close(over) })
-	return &End{now.Add(patience), over, now, now.Add(patience / sharing)}
+	return &End{now.Add(patience), over}
 }
 
 // Next returns the end of the patience of a call. All calls have the same patience.
 func (e *Ends) Next(now time.Time, patience time.Duration) *End {
-	if end := e.last.Load(); end != nil && now.Before(end.until) && !now.Before(end.from) {
-		return end
+	if end := e.last.Load(); end != nil {
+		if after := patience - end.At.Sub(now); after >= 0 && after < patience/sharing {
+			return end
+		}
 	}
 	end := New(now, patience)
 	// A time without a monotonic reading belongs to a bubble of testing/synctest, whose
