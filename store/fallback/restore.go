@@ -43,8 +43,8 @@ func (s *Store) ask(ctx context.Context, req *store.Request) (d store.Decision, 
 	return d, err
 }
 
-// askOnce asks the primary, and passes the states that it lacks along. A lost answer does
-// not hold their keys up: the end of ctx frees them.
+// askOnce asks the primary once. The question carries the states that the primary lacks. A lost
+// answer does not hold up their keys: the end of ctx frees them.
 func (s *Store) askOnce(ctx context.Context, req store.Request) (d store.Decision, err error) {
 	r, err := s.due(ctx, req.Charges)
 	if err != nil {

@@ -28,8 +28,8 @@ func (t *Memory) Recall(charges []store.Charge, seen []store.Seen, until int64) 
 	return owes, ahead
 }
 
-// Lose notes the keys whose states the primary has lost, and reports whether there are any. A
-// state that lapsed before a slow call arrived is none. The key's next call restores it.
+// Lose notes the keys whose states the primary has lost, and reports whether a state was lost. A
+// state that lapsed before a slow call arrived was not. The key's next call restores a lost state.
 func (t *Memory) Lose(charges []store.Charge, seen []store.Seen, now int64) (lost bool) {
 	for i := range charges {
 		t.with(keys.Of(&charges[i]), func(e *entry) {

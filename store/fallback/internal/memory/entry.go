@@ -62,8 +62,8 @@ func (e *entry) be(l *limits) {
 	}
 }
 
-// learn stores an answer of the primary about limits, unless a later one is known. Of two of one instant
-// the fuller is the later one. An answer that is 5 s older is by a clock that has stepped back.
+// learn stores an answer of the primary about limits, unless a later one is known: at the same
+// instant a fuller one. An answer that is 5 s older is by a clock that has stepped back.
 func (e *entry) learn(l *limits, seen []store.Seen) {
 	if e.limits != l {
 		e.be(l)
