@@ -8,10 +8,11 @@
 -- the instructions of each key in a batch, and 33% of those of a lone call (callgrind,
 -- redis-server 7.0), and half of the time of calls of a busy key.
 local function plain(l, calls, at, seen, reply, n)
-  local w, r = l.iw * (calls - 1) + l.nw, l.ir * (calls - 1) + l.nr
+  local w, r = l.nw, l.nr
   if calls > 1 then
-    r = r % l.q
-    w = w + (l.ir * (calls - 1) + l.nr - r) / l.q
+    local rest = l.ir * (calls - 1) + r
+    r = rest % l.q
+    w = w + l.iw * (calls - 1) + (rest - r) / l.q
     if l.q * calls >= 9007199254740992 or w > l.cw or w == l.cw and r > l.cr then return end
   end
   local value, a, b, birth = redis.pcall('GET', KEYS[at]), now, 0, now
@@ -26,13 +27,14 @@ local function plain(l, calls, at, seen, reply, n)
   if seen ~= '0' and birth > seen + 0 then return end
   l.a, l.b = a, b
   local taken, _, slot = 0, F.gcra_slot(l, now, w, r)
-  if slot > now and calls > 1 then return end
   if slot <= now then
     F.gcra_book(l, now, l.iw * calls, l.ir * calls)
     a, b, taken = l.a, l.b, calls
     local text = string.format(b > 0 and '=%d.%d|%d' or '=%d|%d', a - birth, b > 0 and b or birth, birth)
     local px = (b > 0 and a + 1 or a) + 999 - now
     if redis.pcall('SET', KEYS[at], '1' .. l.spec .. text, 'PX', string.format('%d', (px - px % 1000) / 1000 + 1 + longer)).err then return end
+  elseif calls > 1 then
+    return
   end
   reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = taken, 0, a, b
   return n + 4
@@ -44,7 +46,7 @@ while a < #v do
   local last = from + v[a + 1] * 2
   local simple = #limits == 1 and limits[1].kind == 'g' and limits[1]
   for i = from + 1, last, 2 do
-    local calls = simple and tonumber(v[i])
+    local calls = simple and (v[i] == '1' and 1 or tonumber(v[i]))
     local ends = calls and plain(simple, calls, at, v[i + 1], reply, n)
     if not ends then
       if not k then
