@@ -143,34 +143,3 @@ func (r *result) follow(ctx context.Context, w io.Writer) error {
 	}
 	return nil
 }
-
-// lateness measures how late the machine runs this process.
-type lateness struct {
-	worst     time.Duration
-	end, done chan struct{}
-}
-
-func watchLateness() *lateness {
-	l := &lateness{end: make(chan struct{}), done: make(chan struct{})}
-	go func() {
-		defer close(l.done)
-		const nap = 2 * time.Millisecond
-		for {
-			start := time.Now()
-			select {
-			case <-l.end:
-				return
-			case <-time.After(nap):
-				l.worst = max(l.worst, time.Since(start)-nap)
-			}
-		}
-	}()
-	return l
-}
-
-// stop returns the maximum delay. It is called once.
-func (l *lateness) stop() time.Duration {
-	close(l.end)
-	<-l.done
-	return l.worst
-}

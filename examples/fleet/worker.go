@@ -94,6 +94,7 @@ func work(in io.Reader, out io.Writer) error {
 type worker struct {
 	job  job
 	http *http.Client
+	late *lateness
 
 	mu      sync.Mutex
 	outcome outcome
@@ -106,17 +107,17 @@ func newWorker(j job, store weir.Store) (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
+	late := watchLateness()
 	transport, err := weir.NewTransport(weir.TransportConfig{
 		Limiter: limiter,
 		Key:     weir.KeyHost(),
-		Base:    &http.Transport{MaxIdleConnsPerHost: callers},
+		Base:    timed{&http.Transport{MaxIdleConnsPerHost: callers}, late},
 	})
-	return &worker{job: j, http: &http.Client{Transport: transport}}, err
+	return &worker{job: j, http: &http.Client{Transport: transport}, late: late}, err
 }
 
 func (w *worker) run(ctx context.Context) outcome {
 	var all sync.WaitGroup
-	late := watchLateness()
 	for _, url := range w.job.Providers {
 		for range callers {
 			all.Go(func() {
@@ -133,7 +134,7 @@ func (w *worker) run(ctx context.Context) outcome {
 		}
 	}
 	all.Wait()
-	w.outcome.Late = late.stop()
+	w.outcome.Late = w.late.stop()
 	return w.outcome
 }
 
