@@ -1,8 +1,7 @@
 package localstore
 
 import (
-	"cmp"
-	"slices"
+	"sort"
 
 	"github.com/goweir/weir/internal/exact"
 	"github.com/goweir/weir/store"
@@ -61,7 +60,7 @@ type logged struct {
 // seedLog makes a log. The window with the most units counts all entries. Each next window
 // leaves out the first ones, so that each counts its own used units.
 func (e *entry) seedLog(windows []logged) {
-	slices.SortFunc(windows, func(a, b logged) int { return cmp.Compare(b.used, a.used) })
+	sort.Slice(windows, func(i, j int) bool { return windows[i].used > windows[j].used })
 	var at, sum int64
 	for i := range windows {
 		at = max(at, windows[i].at)

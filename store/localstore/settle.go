@@ -77,14 +77,18 @@ func (s *Store) receipts(op string, receipt any, one []*exact.Receipt) (all rece
 
 func (s *Store) settle(keys []*exact.Receipt, cost func(charge int) int64) {
 	for _, r := range keys {
-		e := r.Owner.(*entry)
-		sh := s.shard(e.id)
-		sh.mu.Lock()
-		now := s.now()
-		// Without this entry, the key has lapsed or was reset.
-		if sh.keys[e.id] == e && e.key.Settle(r, now, cost) {
-			s.changed(sh, e, now)
-		}
-		sh.mu.Unlock()
+		s.settleKey(r, cost)
+	}
+}
+
+func (s *Store) settleKey(r *exact.Receipt, cost func(charge int) int64) {
+	e := r.Owner.(*entry)
+	sh := s.shard(e.id)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	now := s.now()
+	// Without this entry, the key has lapsed or was reset.
+	if sh.keys[e.id] == e && e.key.Settle(r, now, cost) {
+		s.changed(sh, e, now)
 	}
 }
